@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use machine::Missing;
 use probe::Situation;
+use probe::account::ChangedCpu;
 use probe::futexes::FutexWaits;
 use probe::pmu::Work;
 use probe::requests::Requests;
@@ -52,6 +53,9 @@ pub struct Diagnosis {
     /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineTime>,
+    /// CPUs that went offline or came online in the window: what is said of the window is of a machine that changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_cpus: Vec<ChangedCpu>,
     /// Which limit holds.
     pub limit: Limit,
     /// Causes, those that cost most first; those whose cost is not known last.
@@ -121,8 +125,11 @@ pub fn diagnose_machine(situation: &Situation) -> Diagnosis {
 
 /// What rules, each by its id, found, ruled out and could not see; and what could not be seen at all.
 fn gathered(situation: &Situation, looked: impl Iterator<Item = (&'static str, Looked)>) -> Diagnosis {
-    let mut diagnosis =
-        Diagnosis { missing_counters: situation.observation.missing.clone(), ..Diagnosis::default() };
+    let mut diagnosis = Diagnosis {
+        changed_cpus: situation.changed_cpus().to_vec(),
+        missing_counters: situation.observation.missing.clone(),
+        ..Diagnosis::default()
+    };
     for (id, looked) in looked {
         match looked {
             Looked::Found(found) => diagnosis.causes.extend(found),

@@ -18,7 +18,7 @@ pub use remedy::remedy;
 pub struct Verdict {
     /// CPUs by what they are quiet enough for, the strictest class first; classes without CPUs are not in it.
     pub classes: Vec<Class>,
-    /// Each CPU, in the order of the measurement.
+    /// Each CPU, in the order of the measurement, but for those whose loop was moved away: what a CPU does that went offline says nothing of it.
     pub cpus: Vec<CpuVerdict>,
     /// What makes most of the noise; `None` where there is none, or no cause is known.
     pub largest: Option<Largest>,
@@ -81,7 +81,8 @@ pub struct Largest {
 
 /// Judges a measurement.
 pub fn judge(noise: &Noise) -> Verdict {
-    let cpus: Vec<CpuVerdict> = noise.cpus.iter().map(judge_cpu).collect();
+    let stayed = noise.cpus.iter().filter(|cpu| cpu.left.is_none());
+    let cpus: Vec<CpuVerdict> = stayed.map(judge_cpu).collect();
     let class = |quiet: Quiet| {
         let of_class: CpuSet = cpus.iter().filter(|cpu| cpu.quiet == quiet).map(|cpu| cpu.cpu).collect();
         (!of_class.is_empty()).then_some(Class { quiet, cpus: of_class })

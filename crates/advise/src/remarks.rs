@@ -1,6 +1,7 @@
 //! What the facts of a server and its machine say without a measurement.
 
 use machine::irqs::Irq;
+use machine::isolation::SetBy;
 use machine::processes::Server;
 use machine::{CpuSet, Machine};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,15 @@ pub enum Remark {
         /// All CPUs that they may use.
         allowed: CpuSet,
     },
+    /// Threads may run on several CPUs, all of them isolated: each stays where it was put, and they do not spread.
+    IsolatedTogether {
+        /// How many threads.
+        threads: usize,
+        /// All CPUs that they may use.
+        cpus: CpuSet,
+        /// What isolates them, as far as that is known.
+        by: Vec<SetBy>,
+    },
     /// Memory of the server was swapped out.
     Swapped {
         /// Bytes in swap.
@@ -106,9 +116,9 @@ fn memory(server: &Server, machine: &Machine) -> Vec<Remark> {
     remarks
 }
 
-/// Threads that may run on isolated CPUs among others, grouped by what they may use.
+/// Threads that may run on several CPUs of which some or all are isolated, grouped by what they may use.
 fn isolated(server: &Server, machine: &Machine) -> Vec<Remark> {
-    let Some(isolated) = machine.kernel.isolated.as_ref().filter(|set| !set.is_empty()) else {
+    let Some(isolated) = machine.isolated().filter(|set| !set.is_empty()) else {
         return Vec::new();
     };
     let mut groups = std::collections::BTreeMap::<&CpuSet, usize>::new();
@@ -116,14 +126,20 @@ fn isolated(server: &Server, machine: &Machine) -> Vec<Remark> {
         *groups.entry(cpus).or_default() += 1;
     }
     let mixed =
-        groups.into_iter().filter(|(cpus, _)| cpus.len() > 1 && !cpus.intersection(isolated).is_empty());
-    mixed
-        .map(|(cpus, threads)| Remark::IsolatedAmongAllowed {
+        groups.into_iter().filter(|(cpus, _)| cpus.len() > 1 && !cpus.intersection(&isolated).is_empty());
+    let remark = |(cpus, threads): (&CpuSet, usize)| match cpus.is_subset(&isolated) {
+        true => Remark::IsolatedTogether {
             threads,
-            isolated: cpus.intersection(isolated),
+            cpus: cpus.clone(),
+            by: machine.isolation.of(cpus).map(|set| set.by.clone()).collect(),
+        },
+        false => Remark::IsolatedAmongAllowed {
+            threads,
+            isolated: cpus.intersection(&isolated),
             allowed: cpus.clone(),
-        })
-        .collect()
+        },
+    };
+    mixed.map(remark).collect()
 }
 
 /// Lines that come to the CPUs to which threads are confined. Threads that may run everywhere are not confined: for
@@ -226,6 +242,20 @@ mod tests {
         let mut unknown = machine();
         unknown.kernel.isolated = None;
         assert!(isolated(&server(&["0-3"], 1, 1), &unknown).is_empty());
+    }
+
+    #[test]
+    fn a_server_in_an_isolated_partition_is_not_balanced_and_one_in_a_domain_of_its_own_is() {
+        use machine::isolation::{Domain, SetApart};
+
+        let (cpus, mut machine): (CpuSet, _) = ("0-1".parse().unwrap(), machine());
+        let by = SetBy::Partition { cgroup: "/rt".into() };
+        machine.isolation.sets = vec![SetApart { by: by.clone(), cpus: cpus.clone(), residents: None }];
+        let found = isolated(&server(&["0-1", "0-1", "0"], 1, 1), &machine);
+        assert_eq!(found, [Remark::IsolatedTogether { threads: 2, cpus: cpus.clone(), by: vec![by] }]);
+        machine.isolation.sets.clear();
+        machine.isolation.domains = vec![Domain { cgroup: "/web".into(), cpus }];
+        assert!(isolated(&server(&["0-1"], 1, 1), &machine).is_empty());
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod util_clamp;
 
 use machine::Act;
 
+pub use cpu_affinity::{DEADLINE, PINNED_BY_KERNEL};
 pub use kernel_file::form;
 pub use lifetime::outlives_boots;
 use operation::netns::within;

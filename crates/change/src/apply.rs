@@ -1,5 +1,7 @@
 //! Putting a plan in force: all of it, or nothing.
 
+mod obstacle;
+
 use std::path::Path;
 
 use machine::knobs::{self, MaySet};
@@ -15,6 +17,7 @@ use crate::ledger::owner::same_boot;
 use crate::ledger::{self, Session};
 use crate::record::Entry;
 use crate::undo::rollback::Undone;
+use obstacle::{Ground, obstacle};
 
 /// What one act of a setting would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,7 +117,10 @@ impl Applied {
 /// What `plan` would do, setting by setting, each by itself: what an earlier one changes, a later one does not see yet.
 /// `owners` are the programs of this machine that set where things run.
 pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan, owners: &[Owner]) -> Vec<Foreseen> {
-    plan.settings.iter().map(|planned| foresee_one(root, kernel, planned, owners)).collect()
+    let (ground, settings) = (Ground::new(root), plan.settings.iter().enumerate());
+    settings
+        .map(|(at, planned)| foresee_one(&ground, kernel, planned, &plan.settings[..at], owners))
+        .collect()
 }
 
 /// A setting that may not stay.
@@ -148,8 +154,14 @@ fn running(ids: &[OwnerId], owners: &[Owner], acts: &[Act]) -> Vec<String> {
     free.map(|(owner, _, pid)| format!("{} (process {pid})", owner.name)).collect()
 }
 
-fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Owner]) -> Foreseen {
-    let about = knobs::find(&planned.knob).map(|knob| knob.about());
+fn foresee_one(
+    ground: &Ground<'_>,
+    kernel: &dyn Kernel,
+    planned: &Planned,
+    earlier: &[Planned],
+    owners: &[Owner],
+) -> Foreseen {
+    let (root, about) = (ground.root, knobs::find(&planned.knob).map(|knob| knob.about()));
     let mut foreseen = Foreseen {
         planned: planned.clone(),
         title: about.map_or("", |about| about.title),
@@ -171,7 +183,11 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
     match asked {
         Ok(acts) => {
             let to_do = acts.iter().filter(|act| !is_so(kernel, act));
-            match to_do.map(|act| foresee_act(kernel, act)).collect::<Result<Vec<_>, _>>() {
+            let foreseen_act = |act: &Act| match obstacle(ground, kernel, act, earlier) {
+                Some(fault) => Err(fault),
+                None => foresee_act(kernel, act),
+            };
+            match to_do.map(foreseen_act).collect::<Result<Vec<_>, _>>() {
                 Ok(acts) => (foreseen.already, foreseen.acts) = (acts.is_empty(), acts),
                 Err(fault) => foreseen.fault = Some(fault),
             }

@@ -3,6 +3,7 @@
 mod latency_limit;
 mod swap_file;
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use crate::confirm;
 use crate::kernel::{Kernel, LiveKernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::lock::MachineLock;
+use crate::namespace;
 use crate::namespace::process_view::ProcessView;
 use crate::record::{Entry, FORMAT, Header, Record, Reverter, Value};
 use crate::undo::put_away_settled;
@@ -76,7 +78,7 @@ impl Hand {
 
     /// A hand on `kernel`, with its ledger in `ledger_dir`.
     pub fn with(kernel: Arc<dyn Kernel>, ledger_dir: &Path, purpose: &str) -> Result<Self, Fault> {
-        let owner = kernel.own().map_err(|e| Fault::io("/proc/self/stat", &e, "mount /proc"))?;
+        let owner = kernel.own().map_err(|e| unknown_owner(&e))?;
         let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (began_unix_s, began_subsec_ns) = (began.as_secs(), began.subsec_nanos());
         let header = Header {
@@ -133,7 +135,7 @@ impl Hand {
                 let fault = refusal(&*operation, &error);
                 Err(match error.kind() {
                     // Somebody else made it in this moment: it is not ours to remove.
-                    std::io::ErrorKind::AlreadyExists => self.failed(seq, fault),
+                    io::ErrorKind::AlreadyExists => self.failed(seq, fault),
                     _ => self.give_up(seq, fault),
                 })
             }
@@ -340,6 +342,11 @@ impl Drop for Hand {
     }
 }
 
+/// Who performs the acts is not known.
+fn unknown_owner(error: &io::Error) -> Fault {
+    Fault::io("/proc/self/stat", error, namespace::remedy(error).unwrap_or("mount /proc"))
+}
+
 /// What an act finds, with all that putting it back takes.
 ///
 /// # Errors
@@ -380,5 +387,22 @@ fn lost(seq: u64) -> Fault {
 impl std::fmt::Debug for Hand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hand").field("session", &self.session).field("entries", &self.entries).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proc_that_is_not_there_is_mounted_and_that_of_others_is_not_mounted_over() {
+        let absent = unknown_owner(&io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!(absent.remedy, "mount /proc");
+        let of_others = unknown_owner(&namespace::of_others());
+        assert!(of_others.cause.contains("another PID namespace"), "{of_others}");
+        assert!(
+            of_others.remedy.contains("nsenter") && !of_others.remedy.contains("mount /proc"),
+            "{of_others}"
+        );
     }
 }

@@ -5,11 +5,15 @@ pub(crate) mod netns;
 pub mod process_view;
 pub(crate) mod search;
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
 
+use machine::Root;
+use machine::processes::PidNamespace;
 use rustix::net::{AddressFamily, SocketType};
 use serde::{Deserialize, Serialize};
 
@@ -53,11 +57,7 @@ impl Namespace {
     /// # Errors
     /// No procfs is mounted there, or that of another PID namespace.
     pub(crate) fn of_processes() -> io::Result<Self> {
-        let seen = fs::read_link("/proc/self")?;
-        if seen.to_str() != Some(&std::process::id().to_string()) {
-            let why = "/proc shows the processes of another PID namespace (mount it anew: unshare --mount-proc, or mount -t proc proc /proc)";
-            return Err(io::Error::other(why));
-        }
+        numbers_are_ours()?;
         let file = File::open("/proc/self/ns/pid")?;
         Ok(Self { mark: procfs::start_time(1, 1).ok(), ..Self::of_file(&file)? })
     }
@@ -66,6 +66,57 @@ impl Namespace {
     pub(crate) fn of_kind(kind: &str) -> io::Result<Self> {
         Self::of_file(&File::open(format!("/proc/self/ns/{kind}"))?)
     }
+}
+
+/// Checks that the numbers of /proc mean to the kernel, when this process names them, what /proc shows of them.
+///
+/// # Errors
+/// They are those of another PID namespace.
+pub(crate) fn numbers_are_ours() -> io::Result<()> {
+    static ARE_OURS: OnceLock<()> = OnceLock::new();
+    if ARE_OURS.get().is_some() {
+        return Ok(());
+    }
+    let seen = match fs::read_link("/proc/self") {
+        Ok(seen) => seen,
+        // Where no procfs is mounted at all, reading a file of it says so.
+        Err(_) if !fs::exists("/proc/1").unwrap_or(false) => return Ok(()),
+        Err(_) => return Err(of_others()),
+    };
+    // Of the same number in both by chance, /proc knows the outer one and its own.
+    let is_same = seen.to_str() == Some(&std::process::id().to_string());
+    if !is_same || !PidNamespace::of_proc(&Root::live()).is_ours {
+        return Err(of_others());
+    }
+    ARE_OURS.get_or_init(|| ());
+    Ok(())
+}
+
+/// Of numbers that are those of another PID namespace.
+pub(crate) fn of_others() -> io::Error {
+    io::Error::other(OfOthers)
+}
+
+/// The error of numbers that are those of another PID namespace.
+#[derive(Debug)]
+struct OfOthers;
+
+impl fmt::Display for OfOthers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("/proc shows the processes of another PID namespace")
+    }
+}
+
+impl std::error::Error for OfOthers {}
+
+/// What to do about an error of [`numbers_are_ours`]; `None` of any other error. To mount over /proc is none of it: who has entered the
+/// namespace of a container without its mounts would hide the host's.
+pub(crate) fn remedy(error: &io::Error) -> Option<&'static str> {
+    let is_of_others = error.get_ref().is_some_and(|why| why.is::<OfOthers>());
+    is_of_others.then_some(
+        "enter the container with its mounts too (nsenter --target PID --all), run outside of it, or start this with a /proc of its own \
+        (unshare --pid --fork --mount-proc)",
+    )
 }
 
 /// The cookie of the calling thread's network namespace.
@@ -100,6 +151,17 @@ mod tests {
         let (first, later) = (Namespace { mark: Some(7), ..SOME }, Namespace { mark: Some(8), ..SOME });
         assert!(!first.is(&later));
         assert!(!SOME.is(&Namespace { inode: 1, ..SOME }));
+    }
+
+    #[test]
+    fn what_to_do_about_the_numbers_of_others() {
+        let error = of_others();
+        let remedy_of_others = remedy(&error).unwrap();
+        assert!(error.to_string().contains("another PID namespace"));
+        assert!(remedy_of_others.contains("nsenter") && !remedy_of_others.contains("mount -t"));
+        let others =
+            [io::Error::other("x"), io::Error::from(io::ErrorKind::NotFound), io::Error::last_os_error()];
+        assert!(others.iter().all(|error| remedy(error).is_none()));
     }
 
     #[test]

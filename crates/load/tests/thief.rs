@@ -28,7 +28,7 @@ fn on_cpu_ns(name: &str) -> Option<u64> {
         let read = |file: &str| std::fs::read_to_string(task.path().join(file)).ok();
         if read("comm").is_some_and(|comm| comm.trim_end() == name) {
             let schedstat = pid_schedstat::parse(&read("schedstat")?).ok().filter(|s| s.is_kept())?;
-            sum = Some(sum.unwrap_or(0) + schedstat.on_cpu_ns);
+            sum = Some(sum.unwrap_or(0) + schedstat.on_cpu_ns?);
         }
     }
     sum

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::own_folder::{OwnFolder, Reach, named};
-use crate::root::{GUEST_NAME, ReadError};
+use crate::root::{CONTAINER_NAME, GUEST_NAME, ReadError};
 use crate::{Class, Fault};
 use names::Names;
 
@@ -131,15 +131,15 @@ impl Capture {
 
     /// Masks what names this host and says nothing about its shape: host name, addresses (MAC, IPv4, UUID), serial
     /// numbers, and values of the command line whose names speak of secrets. Names that hold a MAC address, and names of
-    /// guests, become others, each the same everywhere.
+    /// guests and containers, become others, each the same everywhere.
     pub fn mask(&mut self) {
         let hostname = self.index.facts.get("nodename").cloned().unwrap_or_default();
         if let Some(name) = self.index.facts.get_mut("nodename") {
             *name = "host".into();
         }
         for (path, content) in &mut self.files {
-            let masked =
-                std::str::from_utf8(content).ok().and_then(|text| mask::masked(path, text, &hostname));
+            // As readers see it: one byte that is no UTF-8 hides nothing from them.
+            let masked = mask::masked(path, &String::from_utf8_lossy(content), &hostname);
             if let Some(text) = masked {
                 *content = text.into_bytes();
             }
@@ -148,6 +148,9 @@ impl Capture {
         for (fact, name) in &mut self.index.facts {
             if let Some(pid) = fact.strip_prefix(GUEST_NAME) {
                 *name = format!("guest-{pid}");
+            }
+            if let Some((_, id)) = fact.strip_prefix(CONTAINER_NAME).and_then(|of| of.split_once(' ')) {
+                *name = format!("container-{}", id.get(..12).unwrap_or(id));
             }
         }
         let names = Names::of(self.texts());
@@ -187,9 +190,11 @@ impl Capture {
             error.path = error.path.to_str().map_or_else(|| error.path.clone(), |path| other(path).into());
             error.why = other(&error.why);
         }
-        let content = |bytes: Vec<u8>| match std::str::from_utf8(&bytes) {
-            Ok(text) => other(text).into_bytes(),
-            Err(_) => bytes,
+        let content = |bytes: Vec<u8>| {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let renamed = other(&text);
+            // What has no such name stays as it is, byte for byte.
+            if renamed == text { bytes } else { renamed.into_bytes() }
         };
         let files = std::mem::take(&mut self.files).into_iter();
         self.files = files.map(|(path, bytes)| (other(&path), content(bytes))).collect();
@@ -302,6 +307,7 @@ mod tests {
             format!("{:?}", root.read("/sys")),
             format!("{:?}", root.read_bytes("/sys/binary")),
             format!("{:?}", root.read("/sys/binary")),
+            format!("{:?}", root.read_exact("/sys/binary")),
             format!("{:?}", root.list("/sys")),
             format!("{:?}", root.list("/sys/none")),
             format!("{:?}", root.link("/sys/link")),
@@ -431,6 +437,20 @@ mod tests {
         assert_eq!(answers[3], before.2[3].replace("x2ddb", "x2dguest001"));
         let whole = format!("{capture:?}");
         assert!(!whole.contains("e04c68") && !whole.contains("x2ddb"), "{whole}");
+    }
+
+    #[test]
+    fn a_byte_that_is_no_text_shields_no_secret() {
+        let tree = Tree::new()
+            .file("/proc/cmdline", b"quiet x=\xff api_token=hunter2\n".as_slice())
+            .file("/sys/binary", vec![0xff, 0, 0x61]);
+        let root = Root::recording(Root::from_tree(tree));
+        let _ = (root.read("/proc/cmdline"), root.read_bytes("/sys/binary"));
+        let mut capture = root.take_capture().unwrap();
+        capture.mask();
+        let line = String::from_utf8_lossy(&capture.files["/proc/cmdline"]).into_owned();
+        assert!(line.contains("quiet") && line.contains("masked") && !line.contains("hunter2"), "{line}");
+        assert_eq!(capture.files["/sys/binary"], [0xff, 0, 0x61]);
     }
 
     #[test]

@@ -5,10 +5,12 @@ pub(crate) mod accelerators;
 pub mod block;
 pub mod chain;
 pub mod ethtool;
+pub(crate) mod lines;
 mod links;
 pub mod network;
 pub mod pcie;
 pub(crate) mod place;
+mod queue_names;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +56,8 @@ pub struct Device {
     pub links: Vec<PcieLink>,
     /// CPUs that firmware calls near to it (`local_cpulist`); all of them where it does not report it.
     pub local_cpus: Option<CpuSet>,
-    /// Interrupts of that PCI function. Devices that share the function (ports, disks of one controller) share them.
+    /// Its interrupts: those of the PCI function, else those of the lines that carry its name or that of the device it hangs on
+    /// (platform, virtio over MMIO, Xen). Devices that share the function (disks of one controller) or a line share them.
     pub irqs: Vec<u32>,
     /// Receive, transmit and request queues.
     pub queues: Vec<Queue>,

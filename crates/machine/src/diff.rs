@@ -19,7 +19,7 @@ pub struct Difference {
 }
 
 /// Facts that change all the time and say nothing about the machine's shape or settings.
-const MOVING: [&str; 14] = [
+const MOVING: [&str; 15] = [
     "counts",
     "effective",
     "free",
@@ -34,6 +34,8 @@ const MOVING: [&str; 14] = [
     "pinned",
     "immovable",
     "policies",
+    // Processes of a cgroup come and go.
+    "residents",
     // Measured anew, every figure is another one.
     "measured_distances",
 ];

@@ -31,7 +31,7 @@ pub struct Irq {
     /// PCI function that raises it, where the controller's name shows it.
     pub pci: Option<String>,
     /// NUMA node of its device; where no device is known, the node that the line's descriptor lies on
-    /// (/proc/irq/N/node); `None` when not reported.
+    /// (/proc/irq/N/node); `None` when not reported, and for a line of devices on different nodes.
     pub node: Option<u32>,
     /// Whether the kernel spreads it itself and refuses other affinities; `None` when that cannot be seen.
     pub managed: Option<bool>,
@@ -64,6 +64,9 @@ pub(crate) fn some(root: &Root, wanted: impl Fn(u32) -> bool, notes: &mut Notes)
         true => None,
         false => {
             let parsed = interrupts::parse(&text);
+            if let Ok(table) = &parsed {
+                notes.odd("/proc/interrupts", &table.odd);
+            }
             notes.keep("interrupt counts", parsed.map_err(|e| ReadError::malformed("/proc/interrupts", e)))
         }
     };
@@ -132,17 +135,42 @@ fn pci_of_chip(chip: &str) -> Option<&str> {
     crate::devices::place::pci_address(address)
 }
 
-/// Writes into each line the devices that own it.
-pub(crate) fn name_owners(irqs: &mut [Irq], devices: &[Device]) {
+/// Number, name and PCI function of each line in /proc/interrupts; all else is left open.
+pub(crate) fn named(root: &Root) -> Vec<Irq> {
+    let text = root.read("/proc/interrupts").unwrap_or_default();
+    let Ok(table) = interrupts::parse(&text) else { return Vec::new() };
+    let line = |row: &interrupts::Row<'_>| {
+        Some(Irq {
+            irq: row.irq()?,
+            name: row.devices().collect::<Vec<_>>().join(","),
+            pci: pci_of_chip(row.chip).map(String::from),
+            ..Irq::default()
+        })
+    };
+    table.rows.iter().filter_map(line).collect()
+}
+
+/// Writes into each line the devices that own it, and their node.
+pub(crate) fn name_owners(irqs: &mut [Irq], devices: &[Device], notes: &mut Notes) {
+    let mut nodes: BTreeMap<u32, BTreeSet<Option<u32>>> = BTreeMap::new();
     for device in devices {
         for number in &device.irqs {
             if let Ok(at) = irqs.binary_search_by_key(number, |irq| irq.irq)
                 && let Some(irq) = irqs.get_mut(at)
             {
                 irq.devices.push(device.name.clone());
-                // The file says where the descriptor lies, which for spread vectors is not where the device is.
-                irq.node = device.node;
+                nodes.entry(*number).or_default().insert(device.node);
             }
+        }
+    }
+    for irq in irqs {
+        let Some(nodes) = nodes.get(&irq.irq) else { continue };
+        // The file says where the descriptor lies, which for spread vectors is not where the device is.
+        irq.node = if nodes.len() == 1 { nodes.first().copied().flatten() } else { None };
+        let known: Vec<String> = nodes.iter().flatten().map(u32::to_string).collect();
+        if known.len() > 1 {
+            let why = format!("the devices that share it are on nodes {}", known.join(", "));
+            notes.missing(format!("node of IRQ {}", irq.irq), why);
         }
     }
 }
@@ -157,7 +185,7 @@ impl Managed {
 
     fn of(root: &Root, notes: &mut Notes) -> Self {
         let listed = root.list(Self::DIR);
-        let listed = listed.map_err(|e| format!("{e} (debugfs and CONFIG_GENERIC_IRQ_DEBUGFS would tell)"));
+        let listed = listed.map_err(|e| format!("{e} (needs debugfs and CONFIG_GENERIC_IRQ_DEBUGFS)"));
         let visible = notes.keep("which IRQs are managed by the kernel", listed).is_some();
         Self { visible }
     }
@@ -216,6 +244,41 @@ mod tests {
         assert_eq!((irqs[0].pci.as_deref(), irqs[1].pci.as_deref()), (None, Some("0000:00:03.0")));
         assert_eq!((&irqs[0].hint, &irqs[1].hint), (&None, &Some(CpuSet::new())));
         assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_number_of_two_lines_is_that_of_the_first_and_said() {
+        let twice = TABLE.replace("  9:", " 38:");
+        let (irqs, missing) = of(Tree::new().file("/proc/interrupts", twice).dir("/proc/irq/38"));
+        assert_eq!((irqs.len(), irqs[0].irq, irqs[0].name.as_str()), (1, 38, "acpi"));
+        assert_eq!(irqs[0].counts, Some(BTreeMap::from([(0, 1), (2, 0)])));
+        assert!(missing.contains(&"/proc/interrupts 38".to_string()), "{missing:?}");
+    }
+
+    #[test]
+    fn a_line_has_the_node_of_its_owners_where_they_agree() {
+        let device = |name: &str, node, irqs: &[u32]| Device {
+            name: name.into(),
+            node,
+            irqs: irqs.to_vec(),
+            ..Device::default()
+        };
+        let devices = [
+            device("eth0", Some(1), &[16, 40]),
+            device("sda", Some(0), &[16, 17]),
+            device("eth1", None, &[17, 41]),
+            device("mlx5_0", Some(1), &[40]),
+        ];
+        let line = |irq| Irq { irq, node: Some(7), ..Irq::default() };
+        let mut irqs = [16, 17, 40, 41, 42].map(line);
+        let mut notes = Notes::new();
+        name_owners(&mut irqs, &devices, &mut notes);
+        assert_eq!(irqs.each_ref().map(|irq| irq.node), [None, None, Some(1), None, Some(7)]);
+        assert_eq!(irqs[0].devices, ["eth0", "sda"]);
+        let missing = notes.into_vec();
+        assert_eq!(missing.len(), 1);
+        assert_eq!(missing[0].fact, "node of IRQ 16");
+        assert!(missing[0].why.ends_with("nodes 0, 1"), "{missing:?}");
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub struct Kernel {
     pub hz: Option<u32>,
     /// Preemption model: `none`, `voluntary`, `full`, `lazy`, `rt`.
     pub preempt: Option<String>,
-    /// CPUs kept free of the scheduler's balancing (`isolcpus=`); empty when none are.
+    /// CPUs that the kernel lists as kept free of the scheduler's balancing (`isolcpus=`, in newer kernels isolated partitions too);
+    /// empty when none are. All that are isolated: [`crate::Machine::isolated`].
     pub isolated: Option<CpuSet>,
     /// CPUs without a tick while one task runs (`nohz_full=`); empty when none are.
     pub nohz_full: Option<CpuSet>,
@@ -76,7 +77,8 @@ pub struct Kernel {
 pub(crate) fn read(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Kernel {
     let uname = Uname::read(root, notes);
     let config = Config::read(root, uname.release.as_deref());
-    let cmdline = notes.keep("kernel command line", root.line("/proc/cmdline"));
+    let cmdline = root.read("/proc/cmdline").map(|text| text.trim().to_string());
+    let cmdline = notes.keep("kernel command line", cmdline);
     let need = |fact: &str, notes: &mut Notes| match &config {
         Ok(config) => Some(config),
         Err(why) => {

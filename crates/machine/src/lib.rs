@@ -13,6 +13,7 @@
 pub mod act;
 pub mod capture;
 pub mod cpu_choice;
+pub mod cpu_groups;
 pub mod cpuset;
 pub mod devices;
 pub mod diff;
@@ -20,6 +21,7 @@ pub mod distances;
 pub mod ethtool;
 pub mod fault;
 pub mod irqs;
+pub mod isolation;
 pub mod kernel;
 pub mod knobs;
 pub mod limits;
@@ -43,6 +45,7 @@ pub use act::{
     ProcessRef, Scheduling, ThreadRef, UtilClamp,
 };
 pub use capture::Capture;
+pub use cpu_choice::CpuChoice;
 pub use cpuset::CpuSet;
 pub use distances::Distances;
 pub use ethtool::{EthtoolSetting, EthtoolState};

@@ -11,6 +11,7 @@ use crate::CpuSet;
 use crate::devices::{Device, DeviceKind};
 use crate::distances::Distances;
 use crate::irqs::Irq;
+use crate::isolation::Isolation;
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::power::Power;
@@ -55,6 +56,8 @@ pub struct Machine {
     pub irqs: Vec<Irq>,
     /// The kernel.
     pub kernel: Kernel,
+    /// CPUs that the scheduler balances apart or not at all, with what set them apart.
+    pub isolation: Isolation,
     /// CPU idle states.
     pub idle: Idle,
     /// Clock speed and latency limits.
@@ -96,6 +99,16 @@ impl Machine {
     /// Online CPUs that this process may use: all that are online when no limit is known.
     pub fn usable(&self) -> CpuSet {
         self.cpus.iter().filter(|cpu| cpu.online && cpu.allowed != Some(false)).map(|cpu| cpu.id).collect()
+    }
+
+    /// CPUs that the scheduler moves nothing onto or off: those that the kernel lists, and those that cpusets took out of its
+    /// balancing. `None` where neither is known.
+    pub fn isolated(&self) -> Option<CpuSet> {
+        let by_cpusets = self.isolation.cpus();
+        match &self.kernel.isolated {
+            Some(listed) => Some(listed.union(&by_cpusets)),
+            None => (!by_cpusets.is_empty()).then_some(by_cpusets),
+        }
     }
 
     /// Cores as sets of online CPUs; CPUs whose siblings are not known are left out.
@@ -159,6 +172,7 @@ mod tests {
         for key in ["id", "online", "allowed", "package", "core", "node", "siblings"] {
             assert!(json["cpus"][0].get(key).is_some(), "{key}");
         }
+        assert!(json["isolation"].get("sets").is_some());
         for key in ["release", "cmdline", "hz", "isolated", "nohz_full"] {
             assert!(json["kernel"].get(key).is_some(), "{key}");
         }

@@ -9,11 +9,12 @@ pub(crate) mod cgroup_tree;
 pub mod containers;
 mod cpu_times;
 pub mod guests;
+mod job;
 pub mod kernel_threads;
-mod lossy_text;
 pub mod numa_memory;
 pub mod owners;
 mod peers;
+pub mod pid_namespace;
 mod pods;
 pub mod process;
 pub(crate) mod scan;
@@ -34,6 +35,7 @@ pub use owners::irqbalance::{INTERVAL_S, Irqbalance};
 pub use owners::irqbalance_running;
 pub use owners::{Owner, OwnerId, OwnerSetting};
 pub use peers::{Connections, Listener, Peer, connections};
+pub use pid_namespace::PidNamespace;
 pub use process::{Process, Thread};
 pub use server::Server;
 pub(crate) use services::has_systemd;
@@ -45,7 +47,6 @@ pub(crate) use unit_name::unescaped;
 
 use crate::limits::mounts::Mounts;
 use crate::{Notes, Root};
-use lossy_text::text;
 use scan::numbers;
 
 /// What the map shows of the processes.
@@ -67,6 +68,9 @@ pub(crate) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Found {
     let scan = scan.ok();
     if let Some(why) = scan.as_ref().and_then(|scan| scan.hidden.as_ref()) {
         notes.missing("all processes", why);
+    }
+    if let Some((files, first)) = scan.as_ref().and_then(|scan| scan.odd.as_ref()) {
+        notes.missing(format_args!("some of the stat files of {files} processes"), first);
     }
     Found {
         owners: owners::read(root, scan.as_ref(), notes),

@@ -6,6 +6,7 @@
 mod archive;
 mod boot_evidence;
 mod bounded_stream;
+mod container_name;
 mod damaged;
 mod descriptor;
 mod directory;
@@ -29,6 +30,7 @@ mod value_formats;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+pub(crate) use container_name::CONTAINER_NAME;
 pub use error::{Cause, ReadError};
 pub(crate) use guest_name::GUEST_NAME;
 pub(crate) use io_priority::IO_PRIORITY;
@@ -158,14 +160,26 @@ impl Root {
         }
     }
 
-    /// The text of a file; NULs at its end are left out (a tar of live sysfs pads files with them).
+    /// The text of a file of rows or fields; NULs at its end are left out (a tar of live sysfs pads files with them).
     ///
-    /// Text that is no UTF-8 is `Malformed`.
+    /// What is no UTF-8 is replaced by U+FFFD: a field with one is no number, list or name that is known, and the others
+    /// are read. A name with one is for showing only, and leads to no file.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
+        let bytes = self.without_padding(path.as_ref())?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    }
+
+    /// The same of a file that is one value, or that is written back: text that is no UTF-8 is `Malformed`.
+    pub fn read_exact(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
         let path = path.as_ref();
+        let bytes = self.without_padding(path)?;
+        String::from_utf8(bytes).map_err(|e| ReadError::malformed(path, e.utf8_error()))
+    }
+
+    fn without_padding(&self, path: &Path) -> Result<Vec<u8>, ReadError> {
         let mut bytes = self.read_bytes(path)?;
         bytes.truncate(bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1));
-        String::from_utf8(bytes).map_err(|e| ReadError::malformed(path, e.utf8_error()))
+        Ok(bytes)
     }
 
     /// The content of a file, byte for byte.

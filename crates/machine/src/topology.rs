@@ -7,6 +7,8 @@ pub mod cpus;
 pub mod kinds;
 pub mod memory;
 pub mod nodes;
+mod packages;
+mod partition;
 
 use std::collections::BTreeMap;
 

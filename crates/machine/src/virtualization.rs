@@ -93,10 +93,19 @@ fn steal_share(root: &Root) -> Result<f64, ReadError> {
     let file = "/proc/stat";
     let text = root.read(file)?;
     let stat = stat::parse(&text).map_err(|e| ReadError::malformed(file, e))?;
-    let all = stat.all.ok_or_else(|| ReadError::malformed(file, "it has no line cpu"))?;
-    let total = all.ticks().iter().take(STEAL + 1).copied().fold(0, u64::saturating_add);
-    let steal = all.get(STEAL).ok_or_else(|| ReadError::malformed(file, "it has no column steal"))?;
-    Ok(if total == 0 { 0.0 } else { steal as f64 / total as f64 })
+    let unknown = |why: &str| match stat.odd.is_empty() {
+        true => ReadError::malformed(file, why),
+        false => ReadError::malformed(file, &stat.odd),
+    };
+    let all = stat.all.ok_or_else(|| unknown("it has no line cpu"))?;
+    let steal = all.get(STEAL).ok_or_else(|| unknown("it has no column steal"))?;
+    let times: Option<Vec<u64>> = (0..=STEAL).map(|column| all.get(column)).collect();
+    let times = times.ok_or_else(|| unknown("a time of its line cpu is not known"))?;
+    match times.into_iter().fold(0, u64::saturating_add) {
+        // Kernels that count no CPU time print zeros: of nothing there is no share.
+        0 => Err(ReadError::malformed(file, "no CPU time is counted in it")),
+        total => Ok(steal as f64 / total as f64),
+    }
 }
 
 /// Whether this is Xen's control domain, which runs on the hardware.
@@ -160,5 +169,19 @@ mod tests {
         assert_eq!(forged.steal_share, Some(1.0));
         let (torn, missing) = of(tree("cpu  50 x\n"));
         assert_eq!((torn.steal_share, missing), (None, 2));
+    }
+
+    #[test]
+    fn steal_is_not_known_where_no_time_is_counted_and_known_where_another_line_is_odd() {
+        let stat = |stat: &str| {
+            let tree = Tree::new().file("/proc/cpuinfo", "flags : hypervisor\n").file("/proc/stat", stat);
+            let (guest, missing) = of(tree);
+            (guest.steal_share, missing)
+        };
+        // The other missing fact is the hypervisor's name.
+        assert_eq!(stat("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\n"), (None, 2));
+        assert_eq!(stat("cpu  50 0 20 30 0 0 0 0 0 0\n"), (Some(0.0), 1), "none was stolen");
+        assert_eq!(stat("cpu  50 0 20 20 0 0 0 10 0 0\nprocesses -2045677862\n"), (Some(0.1), 1));
+        assert_eq!(stat("cpu  50 0 20 20 0 0 0 -10 0 0\n"), (None, 2));
     }
 }

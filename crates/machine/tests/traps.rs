@@ -131,6 +131,91 @@ fn wrong_firmware_tables_are_named_and_nothing_is_made_up() {
     }
 }
 
+/// CPUs 0 to 7 in cores of two threads, none with a package number; `mates` names the CPUs of a CPU's package.
+fn without_package_numbers(mates: impl Fn(u32) -> String) -> Tree {
+    let tree = Tree::new().file(&format!("{CPUS}/online"), "0-7\n");
+    (0..8).fold(tree, |tree, cpu| {
+        let first = cpu / 2 * 2;
+        with_cpu(tree, cpu, "-1\n", &mates(cpu))
+            .file(&format!("{CPUS}/cpu{cpu}/topology/core_cpus_list"), format!("{first}-{}\n", first + 1))
+    })
+}
+
+#[test]
+fn packages_without_numbers_are_those_of_the_lists_and_books_and_drawers_are_none() {
+    let tree = without_package_numbers(|cpu| if cpu < 4 { "0-3\n".into() } else { "4-7\n".into() });
+    let tree = (0..8).fold(tree, |tree, cpu| {
+        let dir = format!("{CPUS}/cpu{cpu}/topology");
+        tree.file(&format!("{dir}/book_cpus_list"), "0-7\n")
+            .file(&format!("{dir}/book_id"), "1\n")
+            .file(&format!("{dir}/drawer_cpus_list"), "0-7\n")
+            .file(&format!("{dir}/drawer_id"), "0\n")
+    });
+    let machine = read(tree);
+    assert_eq!(machine.packages, [set("0-3"), set("4-7")]);
+    let numbers: Vec<_> = machine.cpus.iter().map(|cpu| cpu.package).collect();
+    assert_eq!(numbers, [[Some(0); 4], [Some(1); 4]].concat());
+    let noted = machine.missing.iter().find(|missing| missing.fact == "numbers of packages").unwrap();
+    assert!(noted.why.contains("physical_package_id: -1") && noted.why.contains("lowest CPUs"), "{noted:?}");
+    assert!(!facts(&machine).iter().any(|fact| fact.starts_with("package of")), "{:?}", facts(&machine));
+}
+
+#[test]
+fn lists_that_do_not_say_what_a_package_is_leave_it_missing() {
+    let half = |cpu: u32| if cpu < 4 { "0-3\n".to_string() } else { "4-7\n".into() };
+    let core = |cpu: u32| format!("{}-{}\n", cpu / 2 * 2, cpu / 2 * 2 + 1);
+    let only_cpu_0_is_numbered =
+        without_package_numbers(half).file(&format!("{CPUS}/cpu0/topology/physical_package_id"), "1\n");
+    let no_lists = {
+        let tree = Tree::new().file(&format!("{CPUS}/online"), "0-1\n");
+        (0..2).fold(tree, |tree, cpu| {
+            let dir = format!("{CPUS}/cpu{cpu}/topology");
+            tree.file(&format!("{dir}/physical_package_id"), "-1\n")
+                .file(&format!("{dir}/core_id"), format!("{cpu}\n"))
+                .file(&format!("{dir}/core_cpus_list"), format!("{cpu}\n"))
+        })
+    };
+    for (what, tree) in [
+        ("they name the core again", without_package_numbers(core)),
+        ("they name everything", without_package_numbers(|_| "0-7\n".into())),
+        ("they overlap", without_package_numbers(|cpu| if cpu == 3 { "3-7\n".into() } else { half(cpu) })),
+        ("they do not name their CPU", without_package_numbers(|cpu| half((cpu + 4) % 8))),
+        (
+            "they split a core",
+            without_package_numbers(|cpu| if cpu < 3 { "0-2\n".into() } else { "3-7\n".into() }),
+        ),
+        ("there are none", no_lists),
+        ("one core has a number", only_cpu_0_is_numbered),
+    ] {
+        let machine = read(tree);
+        let is_known = |cpu: u32| machine.packages.iter().any(|package| package.contains(cpu));
+        assert!(machine.cpus.iter().all(|cpu| cpu.package.is_none() || cpu.id < 2), "{what}");
+        // Its core has that number, too.
+        assert!(what == "one core has a number" || !is_known(0), "{what}: {:?}", machine.packages);
+        assert!(facts(&machine).iter().any(|fact| fact.starts_with("package of CPUs")), "{what}");
+        assert!(!facts(&machine).contains(&"numbers of packages"), "{what}");
+    }
+}
+
+#[test]
+fn no_cpu_is_in_two_cores_or_packages_where_lists_disagree() {
+    // CPU 0 is alone by its own lists, and with CPU 1 by those of CPU 1.
+    let tree = Tree::new().file(&format!("{CPUS}/online"), "0-2\n");
+    let tree = with_cpu(with_cpu(with_cpu(tree, 0, "0\n", "0\n"), 1, "1\n", "0-1\n"), 2, "2\n", "2\n")
+        .file(&format!("{CPUS}/cpu1/topology/core_cpus_list"), "0-1\n");
+    let machine = read(tree);
+    let each = [set("0"), set("1"), set("2")];
+    assert_eq!((machine.packages.as_slice(), machine.cores().as_slice()), (&each[..], &each[..]));
+    for fact in ["undisputed siblings of CPU 1", "undisputed package of CPU 1"] {
+        assert!(facts(&machine).contains(&fact), "{fact} in {:?}", facts(&machine));
+    }
+    // A list of siblings that leaves out the CPU itself says nothing of its core.
+    let machine = read(with_cpus("0-1").file(&format!("{CPUS}/cpu0/topology/core_cpus_list"), "1\n"));
+    assert_eq!((machine.cpu(0).unwrap().siblings.clone(), machine.cores()), (None, vec![set("1")]));
+    assert!(facts(&machine).contains(&"siblings of CPU 0"), "{:?}", facts(&machine));
+    assert!(!facts(&read(with_cpus("0-3"))).iter().any(|fact| fact.starts_with("undisputed")));
+}
+
 #[test]
 fn cpusets_of_both_versions_and_affinity_stay_apart() {
     let tree = with_cpus("0-7")

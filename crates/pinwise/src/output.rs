@@ -50,6 +50,15 @@ impl From<Answer> for ExitCode {
     }
 }
 
+/// A sheet for people as it goes to its place: no wider than the terminal. In a file or a pipe its lines stay whole, for programs that
+/// search them and for wide windows.
+pub fn fitted(path: Option<&Path>, sheet: String) -> String {
+    match path.is_none() && io::stdout().is_terminal() {
+        true => report::fitted::fitted(&sheet, style().width),
+        false => sheet,
+    }
+}
+
 /// Prints text. A reader that went away (`pinwise map | head`) is no error.
 pub fn text(text: &str) -> Result<(), Fault> {
     piece(text).map(|_| ())

@@ -153,6 +153,7 @@ fn a_knob_of_a_factor_that_does_not_exist() {
 fn a_cpu_that_does_not_exist() {
     Place::new().refuses(&short(&["--cpus", "0,4000"]), 2, &["4000", "allowed"]);
     Place::new().refuses(&short(&["--cpus", "three"]), 2, &["three"]);
+    Place::new().refuses(&short(&["--cpus", "0,l9:0"]), 2, &["'l9' is neither", "character 3"]);
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn a_cpu_that_is_not_allowed() {
     let Ok(out) = out else { return eprintln!("skipped: taskset (util-linux) is not installed") };
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("server CPUs 1") && stderr.contains("choose from 0"), "{stderr}");
+    assert!(stderr.contains("may not run on 1") && stderr.contains("choose from 0"), "{stderr}");
 }
 
 #[test]

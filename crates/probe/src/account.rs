@@ -10,6 +10,7 @@ pub(crate) mod rows;
 mod time_account;
 pub(crate) mod window;
 
+pub use crate::changed_cpu::ChangedCpu;
 pub use collect::counting::{Counting, TracePoints};
 pub use collect::frequency::Frequency;
 pub use collect::interrupt_counts::CountedInterrupts;
@@ -22,6 +23,7 @@ pub use rows::cpu::{CpuAccount, TickKept};
 pub use rows::distribution::Distribution;
 pub use rows::extreme::Extreme;
 pub use rows::nearness::{Nearness, NodeShare};
+pub use rows::offline::Offline;
 pub use rows::part::Part;
 pub use rows::sleep::SleepReason;
 pub use rows::source::{Interruptions, Source};

@@ -6,6 +6,7 @@
 
 mod decode;
 mod event;
+mod offline;
 mod ring_consumer;
 mod trace;
 mod tracing;

@@ -12,6 +12,7 @@
 
 pub mod account;
 mod bpf;
+mod changed_cpu;
 mod clock;
 pub mod distance_measurement;
 pub mod events;

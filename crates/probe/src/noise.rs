@@ -16,8 +16,8 @@ mod summary;
 mod unpinned;
 
 pub use results::{
-    Alone, BelowThreshold, Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, LineNoise, LongGap, LoopCost,
-    Noise, Policy, Series, Step, TaskNoise,
+    Alone, BelowThreshold, Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, Left, LineNoise, LongGap,
+    LoopCost, Noise, Policy, Series, Step, TaskNoise,
 };
 pub use session::{Plan, Round, Surroundings, measure};
 pub use unpinned::{OwnGaps, Stretch};

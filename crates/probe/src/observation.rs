@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
+use crate::changed_cpu::ChangedCpu;
 use crate::party::Party;
 
 /// One counter over the window, by CPU.
@@ -161,6 +162,10 @@ pub struct Observation {
     /// The CPU quotas that server and load were under, of each the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<QuotaSeen>,
+    /// CPUs that went offline or came online between two samples, by number; how long they were offline is known to within the time between
+    /// two samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_cpus: Vec<ChangedCpu>,
     /// What could not be read, and why.
     pub missing: Vec<Missing>,
 }
@@ -169,6 +174,13 @@ impl Observation {
     /// Length of the window in seconds.
     pub fn window_s(&self) -> f64 {
         self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
+    }
+
+    /// Share of the window in which a CPU was online, 0 to 1. Counters stand still for the rest.
+    pub fn online_share(&self, cpu: u32) -> f64 {
+        let changed = self.changed_cpus.iter().find(|changed| changed.cpu == cpu && changed.wall_ns > 0);
+        let offline = changed.map_or(0.0, |changed| changed.offline_ns as f64 / changed.wall_ns as f64);
+        (1.0 - offline).clamp(0.0, 1.0)
     }
 
     /// A counter by probe and row name, if it moved.

@@ -1,10 +1,15 @@
-//! Which CPUs are online, for probes whose files list offline ones too.
+//! Which CPUs are online, for probes whose files list offline ones too, and for who has to know whether that changes.
+
+mod looks;
 
 use std::sync::Arc;
 
 use machine::{CpuSet, Missing, Root};
 
 use crate::rows::Rows;
+#[cfg(test)]
+pub(crate) use looks::tests::looks as looks_made_up;
+pub(crate) use looks::{OfflineLooks, OnlineLooks};
 
 /// The kernel's list (Documentation/admin-guide/cputopology.rst).
 pub(crate) const ONLINE: &str = "/sys/devices/system/cpu/online";
@@ -13,6 +18,22 @@ pub(crate) const ONLINE: &str = "/sys/devices/system/cpu/online";
 pub(crate) fn online(root: &Root) -> Result<CpuSet, Missing> {
     let text = root.read(ONLINE).map_err(|e| Missing::new(ONLINE, &e.why))?;
     CpuSet::from_list(&text).map_err(|e| Missing::new(ONLINE, e))
+}
+
+/// The same for who looks again and again.
+///
+/// # Errors
+/// It is not known whether that changes.
+pub(crate) fn online_to_compare(root: &Root) -> Result<CpuSet, Missing> {
+    let some = online(root).and_then(|online| match online.is_empty() {
+        // One reads it.
+        true => Err(Missing::new(ONLINE, "it names no CPU")),
+        false => Ok(online),
+    });
+    some.map_err(|why| {
+        let fact = "whether CPUs went offline or came online";
+        Missing::new(fact, format_args!("{}: {}", why.fact, why.why))
+    })
 }
 
 /// The same in the frame that is open, read once for all probes.

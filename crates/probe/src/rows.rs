@@ -13,6 +13,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use machine::procfs::Oddities;
 use machine::{FactId, Missing, ProcessRef, Root};
 
 use crate::handles::{Handles, Piece};
@@ -285,6 +286,22 @@ impl Rows {
     pub(crate) fn missing_always(&mut self, probe: &str, missing: Missing) {
         let missing = of_probe(missing, probe);
         self.notes.push(Note { missing, first: 0, last: usize::MAX });
+    }
+
+    /// Notes what was odd in a file of which the rest could be read. A fact that was odd before keeps its first reason: that quotes
+    /// what the file had there, which may be another thing in every frame.
+    pub fn odd(&mut self, file: impl std::fmt::Display, odd: &Oddities) {
+        if odd.is_empty() {
+            return;
+        }
+        for missing in Missing::of_odd(file, odd) {
+            let missing = of_probe(missing, self.probe);
+            let same = |note: &&mut Note| note.missing.id == missing.id && note.missing.fact == missing.fact;
+            match self.notes.iter_mut().find(same) {
+                Some(note) => note.last = self.number,
+                None => self.notes.push(Note { missing, first: self.number, last: self.number }),
+            }
+        }
     }
 
     /// The value, or nothing and a note.

@@ -12,6 +12,7 @@ use machine::{CpuSet, Machine, Missing, Root};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, CpuAccount};
+use crate::changed_cpu::ChangedCpu;
 use crate::futexes::FutexWaits;
 use crate::observation::Observation;
 use crate::pmu::Work;
@@ -108,7 +109,7 @@ impl Situation {
 
     /// Reads again how those compete who took most, and the server's first thread.
     pub fn read_tasks(&mut self, root: &Root) {
-        self.tasks = surroundings::tasks(root, &self.pids, self.account.as_ref());
+        self.tasks = surroundings::tasks(root, &self.pids, self.account.as_ref(), &mut self.missing);
     }
 
     /// Whether it is of a server, rather than of the machine as a whole.
@@ -133,12 +134,15 @@ impl Situation {
 
     /// Share of the time of these CPUs in which the hypervisor ran other guests; `None` where it is not counted.
     pub fn stolen_share(&self, cpus: &CpuSet) -> Option<f64> {
-        let rates = cpus.iter().filter_map(|cpu| self.observation.rate("stat", "steal", cpu));
-        let mut shares: Vec<f64> = rates.map(|us_per_s| us_per_s / 1e6).collect();
+        let counted = cpus.iter().filter(|cpu| self.observation.online_share(*cpu) > 0.0);
+        let share = |cpu| {
+            Some(self.observation.rate("stat", "steal", cpu)? / self.observation.online_share(cpu) / 1e6)
+        };
+        let mut shares: Vec<f64> = counted.filter_map(share).collect();
         if shares.is_empty() {
             let accounts = self.account.iter().flat_map(|account| &account.cpus);
-            let counted = accounts.filter(|cpu| cpus.contains(cpu.cpu) && cpu.wall_ns > 0);
-            shares = counted.filter_map(|cpu| Some(cpu.steal_ns? as f64 / cpu.wall_ns as f64)).collect();
+            let counted = accounts.filter(|cpu| cpus.contains(cpu.cpu) && cpu.online_ns() > 0);
+            shares = counted.filter_map(|cpu| Some(cpu.steal_ns? as f64 / cpu.online_ns() as f64)).collect();
         }
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }
@@ -148,8 +152,14 @@ impl Situation {
         self.connections.peers.iter().any(|peer| peer.pid == pid)
     }
 
-    /// CPUs that are online.
+    /// CPUs that went offline or came online in the window: by the kernel's events, else by counters.
+    pub fn changed_cpus(&self) -> &[ChangedCpu] {
+        let by_events = self.account.as_ref().map(|account| &*account.changed_cpus);
+        by_events.filter(|changed| !changed.is_empty()).unwrap_or(&self.observation.changed_cpus)
+    }
+
+    /// CPUs that are online when the window ends.
     pub fn online(&self) -> CpuSet {
-        self.machine.online()
+        ChangedCpu::online_after(&self.machine.online(), self.changed_cpus())
     }
 }

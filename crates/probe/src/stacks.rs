@@ -9,6 +9,7 @@
 mod frames;
 mod named_stacks;
 mod named_sums;
+mod offline;
 mod profile;
 mod profiling;
 mod summing;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use machine::procfs::pid_sched::{self, PidSched};
 use machine::procfs::pid_schedstat::{self, PidSchedstat};
-use machine::procfs::{Malformed, pid_stat, pid_status};
+use machine::procfs::{Malformed, Oddities, pid_stat, pid_status};
 use machine::{Missing, Root, ThreadRef};
 
 pub use reading::ThreadReading;
@@ -31,6 +31,7 @@ struct Status {
     allowed: Option<Arc<str>>,
     voluntary_switches: Option<u64>,
     involuntary_switches: Option<u64>,
+    odd: Oddities,
 }
 
 /// Reads one thread; `None` if it ended meanwhile. A thread whose schedstat stood still has not run: the rest is as before.
@@ -43,7 +44,8 @@ pub(crate) fn read_thread(
 ) -> Option<Known> {
     let files = Files { root, dir: format!("/proc/{pid}/task/{tid}") };
     let schedstat = files.read(into, "schedstat", pid_schedstat::parse);
-    let kept = schedstat.as_ref().ok().copied().filter(PidSchedstat::is_kept);
+    // Of an odd one it cannot be seen whether it stood still.
+    let kept = schedstat.as_ref().ok().filter(|stat| stat.is_kept() && stat.odd.is_empty()).cloned();
     let now_ns = clock::monotonic_ns();
     let status_due = known.is_none_or(|known| now_ns >= known.status_due_ns) || into.is_thorough();
     if let Some(known) =
@@ -61,22 +63,32 @@ pub(crate) fn read_thread(
     let thread = ThreadRef { pid, tid, start_time_ticks: stat.start_time_ticks };
     // A thread of the same number that began at another time is another thread.
     let known = known.filter(|known| known.reading.thread == thread);
-    let has_run = stat.user_ticks + stat.system_ticks > 0;
+    let has_run = [stat.user_ticks, stat.system_ticks].into_iter().flatten().any(|ticks| ticks > 0);
     let schedstat = into.kept(schedstat).filter(|schedstat| schedstat.is_kept() || !has_run);
     let sched: PidSched = into.kept(sched).unwrap_or_default();
+    for (file, odd) in [
+        ("stat", Some(&stat.odd)),
+        ("schedstat", schedstat.as_ref().map(|s| &s.odd)),
+        ("sched", Some(&sched.odd)),
+    ] {
+        if let Some(odd) = odd {
+            into.odd(format_args!("/proc/PID/task/*/{file}"), odd);
+        }
+    }
     let status_due_ns = match (&status, known) {
         (None, Some(known)) => known.status_due_ns,
         _ => now_ns + STATUS_EVERY_NS,
     };
     let status = status.and_then(|status| into.kept(status)).unwrap_or_default();
+    into.odd("/proc/PID/task/*/status", &status.odd);
     let reading = ThreadReading {
         thread,
         comm: shared(stat.comm, known.map(|known| &known.reading.comm)),
         user_ticks: stat.user_ticks,
         system_ticks: stat.system_ticks,
         processor: stat.processor,
-        on_cpu_ns: schedstat.map(|schedstat| schedstat.on_cpu_ns),
-        waited_ns: schedstat.map(|schedstat| schedstat.waited_ns),
+        on_cpu_ns: schedstat.as_ref().and_then(|schedstat| schedstat.on_cpu_ns),
+        waited_ns: schedstat.as_ref().and_then(|schedstat| schedstat.waited_ns),
         voluntary_switches: sched.voluntary_switches.or(status.voluntary_switches),
         involuntary_switches: sched.involuntary_switches.or(status.involuntary_switches),
         migrations: sched.migrations,
@@ -116,6 +128,7 @@ impl Files<'_> {
                 allowed: status.cpus_allowed_list.map(|list| shared(list, before)),
                 voluntary_switches: status.voluntary_switches,
                 involuntary_switches: status.involuntary_switches,
+                odd: status.odd,
             })
         })
     }

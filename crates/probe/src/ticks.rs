@@ -25,7 +25,7 @@ use machine::{CpuSet, Missing, Root};
 use serde::{Deserialize, Serialize};
 
 use crate::meter::{Meter, Reading};
-use crate::online::online;
+use crate::online::{online, online_to_compare};
 
 pub use dependency::TickDependency;
 pub use hist::{TickStop, TickStops, parse as parse_hist};
@@ -51,6 +51,9 @@ pub struct TickWindow {
     stops: Result<stops::StopCounter, Missing>,
     /// CPUs for which each row had a value at the start.
     present: BTreeMap<Row, BTreeSet<u32>>,
+    root: Arc<Root>,
+    /// Those that were found offline in the window.
+    away: BTreeSet<u32>,
 }
 
 /// What was seen in a window.
@@ -114,20 +117,30 @@ impl TickWindow {
     ///
     /// Never fails: what cannot be had is in [`TicksSeen::missing`].
     pub fn begin(root: impl Into<Arc<Root>>, cpus: CpuSet, kernel: &Kernel) -> Self {
-        let root = root.into();
+        let root: Arc<Root> = root.into();
         let stops = match root.is_live() {
             true => stops::StopCounter::begin(online(&root).map_or(0, |cpus| cpus.len()).max(cpus.len())),
             false => Err(Missing::new(root.origin(), "events can be counted on the running system only")),
         };
-        let mut meter = Meter::new(root, &["interrupts", "stat"]);
+        let mut meter = Meter::new(Arc::clone(&root), &["interrupts", "stat"]);
         let present = present(&meter.read());
-        Self { meter, cpus, nohz_full: kernel.nohz_full.clone(), hz: kernel.hz, stops, present }
+        let (nohz_full, away) = (kernel.nohz_full.clone(), BTreeSet::new());
+        Self { meter, cpus, nohz_full, hz: kernel.hz, stops, present, root, away }
+    }
+
+    /// Looks which CPUs are online. To be called some ten times a second: the counts of one that goes and comes back go on as if nothing had
+    /// been.
+    pub fn look(&mut self) {
+        if let Ok(online) = online_to_compare(&self.root) {
+            self.away.extend(self.cpus.difference(&online).iter());
+        }
     }
 
     /// Ends it.
     pub fn end(mut self) -> TicksSeen {
         let reading = self.meter.read();
-        let ends = Ends { before: self.present, after: present(&reading), moved: moved(&reading) };
+        let (before, after) = (self.present, present(&reading));
+        let ends = Ends { before, after, moved: moved(&reading), away: self.away };
         let window_ns = reading.since_ns().unwrap_or(0);
         let mut missing: Vec<Missing> = reading.missing().cloned().collect();
         let stops = known(self.stops.and_then(|counter| counter.read()), &mut missing);
@@ -164,6 +177,7 @@ struct Ends {
     before: BTreeMap<Row, BTreeSet<u32>>,
     after: BTreeMap<Row, BTreeSet<u32>>,
     moved: BTreeMap<(Row, u32), Option<i64>>,
+    away: BTreeSet<u32>,
 }
 
 impl Ends {
@@ -193,6 +207,9 @@ impl Ends {
                 _ => "it is not in /proc/stat",
             });
         };
+        if self.away.contains(&cpu) {
+            return Err("the CPU was offline for a part of the window");
+        }
         match before.contains(&cpu) && after.contains(&cpu) {
             true => self.moved.get(&(row, cpu)).copied().unwrap_or(Some(0)).ok_or("its count began again"),
             false => Err("the CPU was not online at both ends of the window"),

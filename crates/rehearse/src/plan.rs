@@ -57,7 +57,7 @@ impl BootParameters {
 /// that shows that ticks are seen at all. `None` when the machine has no CPU of either kind.
 pub fn tick_trial(machine: &Machine) -> Option<TickTrial> {
     let without = machine.kernel.nohz_full.clone()?.intersection(&machine.online());
-    let apart = without.union(&machine.kernel.isolated.clone().unwrap_or_default());
+    let apart = without.union(&machine.isolated().unwrap_or_default());
     // The timekeeping CPU keeps its tick for the others; it is often CPU 0.
     let control = machine.online().difference(&apart).last()?;
     let ends = [without.first()?, without.last()?];

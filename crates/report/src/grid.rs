@@ -45,4 +45,30 @@ mod tests {
         let wide = [vec!["数据库".to_string(), "1".into()], vec!["redis".into(), "2".into()]];
         assert_eq!(lines(&[Side::Left, Side::Left], &wide, 0), "数据库  1\nredis   2\n");
     }
+
+    /// Rows whose cells are these names and figures.
+    fn rows(names: Vec<String>) -> Vec<Vec<String>> {
+        names.into_iter().map(|name| vec![name.clone(), "1".into(), name, "end".into()]).collect()
+    }
+
+    const SIDES: [Side; 4] = [Side::Left, Side::Right, Side::Right, Side::Left];
+
+    proptest::proptest! {
+        #[test]
+        fn a_row_is_one_line_whatever_is_in_its_cells(names in proptest::collection::vec("(?s).{0,12}", 0..6)) {
+            let rows = rows(names);
+            let text = lines(&SIDES, &rows, 2);
+            proptest::prop_assert_eq!(text.matches('\n').count(), rows.len());
+            proptest::prop_assert!(!text.chars().any(|c| machine::untrusted::text::is_hidden(c) || c == '\t'));
+        }
+
+        #[test]
+        fn columns_are_as_wide_as_what_is_shown(
+            names in proptest::collection::vec("[a-c \\x1b\\n\\r\\t\u{85}\u{2028}\u{301}数]{0,12}", 0..6),
+        ) {
+            let text = lines(&SIDES, &rows(names), 2);
+            let ends: std::collections::BTreeSet<usize> = text.lines().map(width).collect();
+            proptest::prop_assert!(ends.len() <= 1, "{:?}", text);
+        }
+    }
 }

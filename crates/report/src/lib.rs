@@ -15,6 +15,7 @@ pub mod absent;
 pub mod account;
 pub mod case;
 pub mod display_width;
+pub mod fitted;
 mod grid;
 pub mod map;
 pub mod markup;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::plan::Housekeeping;
 use machine::topology::cpus::Cpu;
-use machine::{Class, CpuSet, Fault, Machine, Placement};
+use machine::{Class, CpuChoice, CpuSet, Fault, Machine, Placement};
 use serde::{Deserialize, Serialize};
 
 use crate::combinations::combinations;
@@ -249,7 +249,9 @@ impl<'a> Common<'a> {
         arm.placement.settings = self.recipe.settings.clone();
         arm.placement.set(&own);
         let beside = std::mem::take(&mut arm.placement.neighbours);
-        arm.placement.neighbours = self.recipe.neighbours.iter().cloned().chain(beside).collect();
+        let everywhere = self.recipe.neighbours.iter().map(|neighbour| neighbour.on(self.machine));
+        arm.placement.neighbours = everywhere.collect::<Result<_, _>>()?;
+        arm.placement.neighbours.extend(beside);
         Ok(arm)
     }
 }
@@ -281,8 +283,9 @@ pub fn each_cpu_in_turn(
     allowed: &CpuSet,
     load_cpus: Option<&CpuSet>,
 ) -> Result<Vec<Arm>, Fault> {
-    let factors = vec![Factor::EachCpu(EachCpu { cpus: Some(candidates.clone()) })];
-    of_recipe(&Recipe { factors, load_cpus: load_cpus.cloned(), ..Recipe::default() }, &of_cpus(allowed))
+    let factors = vec![Factor::EachCpu(EachCpu { cpus: Some(candidates.clone().into()) })];
+    let load_cpus = load_cpus.cloned().map(CpuChoice::from);
+    of_recipe(&Recipe { factors, load_cpus, ..Recipe::default() }, &of_cpus(allowed))
 }
 
 /// The arms of an A/A study on a machine of these CPUs: `copies` beside the two baselines, all placed alike.
@@ -304,7 +307,7 @@ fn of_cpus(cpus: &CpuSet) -> Machine {
 fn baseline(recipe: &Recipe, machine: &Machine) -> Result<Arm, Fault> {
     let mut level = levels::placed(&recipe.baseline, machine)?;
     if let Some(load) = &recipe.load_cpus {
-        level.load = levels::placed(&Place { load: Some(load.to_list()), ..Place::default() }, machine)?.load;
+        level.load = Some(load.on(machine)?);
     }
     let name = match (&recipe.baseline.name, &level.server) {
         (Some(name), _) => name.clone(),
@@ -421,6 +424,20 @@ pub(crate) mod tests {
         assert_eq!(dose.placement.dose, Some(Dose { cpus: set("0"), share_permille: 200 }));
         assert_eq!(Placement { dose: None, ..dose.placement.clone() }, arms[2].placement);
         assert_eq!(arms[3].cpu, Some(1));
+    }
+
+    #[test]
+    fn words_for_cpus_hold_for_the_load_and_for_each_cpu_in_turn() {
+        let text = "load_cpus = \"node:1 & !siblings\"\n[[factors]]\nkind = \"each-cpu\"\ncpus = \"node:0,!siblings\"";
+        let recipe = Recipe::from_toml(text, "x").unwrap();
+        let machine = levels::tests::two_nodes_of_two_cores_of_two_threads();
+        let arms = of_recipe(&recipe, &machine).unwrap();
+        let tried: Vec<u32> = arms.iter().filter_map(|arm| arm.cpu).collect();
+        let of = |words: &str| machine::cpu_choice::resolve(words, &machine).unwrap();
+        assert_eq!(tried, of("node:0,!siblings").iter().collect::<Vec<_>>());
+        let load = of("node:1,!siblings");
+        assert!(arms.iter().all(|arm| arm.placement.load_cpus == Some(load.clone())));
+        assert_eq!(Recipe::from_toml(&recipe.to_toml().unwrap(), "x").unwrap(), recipe);
     }
 
     #[test]

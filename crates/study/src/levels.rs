@@ -27,7 +27,7 @@ pub fn of_factors(
     Ok(match (factors, levels.as_slice(), load) {
         // Beside other factors they would multiply, and a load that the recipe has placed stays there.
         ([Factor::EachCpu(EachCpu { cpus })], [(name, each)], None) => {
-            let tried = cpus.clone().unwrap_or_else(|| machine.usable());
+            let tried = cpus.as_ref().map_or_else(|| Ok(machine.usable()), |cpus| cpus.on(machine))?;
             vec![(name.clone(), [each.as_slice(), &relations::of(&tried, machine)].concat())]
         }
         _ => levels,

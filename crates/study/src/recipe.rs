@@ -6,6 +6,7 @@ mod dose;
 pub mod factor;
 mod figure_name;
 mod keys;
+mod neighbour;
 pub mod place;
 mod schema;
 mod search;
@@ -14,13 +15,14 @@ mod secrets;
 use std::collections::BTreeMap;
 
 use load::{LoadSpec, ServerSpec};
-use machine::{Class, CpuSet, Fault, Neighbour, Setting};
+use machine::{Class, CpuChoice, Fault, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::direction::Direction;
 pub use self::dose::DoseOptions;
 pub use self::factor::{BootLevel, Factor, Fill};
+pub use self::neighbour::NeighbourSpec;
 use self::place::Place;
 pub use self::schema::{SCHEMA, schema};
 pub use self::search::Search;
@@ -148,9 +150,9 @@ pub struct Recipe {
     pub samples_per_s: f64,
     /// Work per request of the built-in string server, us of computation on this machine at the start of the study.
     pub work_us: f64,
-    /// CPUs for the load; none named: whatever the server leaves.
+    /// CPUs for the load, in the words of docs/cpus.md; none named: whatever the server leaves.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub load_cpus: Option<CpuSet>,
+    pub load_cpus: Option<CpuChoice>,
     /// How server and load are placed, and what is set, wherever no factor says otherwise; what it does not say is left to the
     /// kernel.
     #[serde(skip_serializing_if = "Place::is_empty")]
@@ -185,7 +187,7 @@ pub struct Recipe {
     pub settings: Vec<Setting>,
     /// What runs beside the server in every trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub neighbours: Vec<Neighbour>,
+    pub neighbours: Vec<NeighbourSpec>,
     /// What a gate demands, such as `requests_per_s of "cpu 1" >= 0.97 x baseline`: `pinwise study` then ends with exit code 0 where all
     /// of it holds, 1 where some of it does not, and 8 where the trials cannot tell.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -54,7 +54,7 @@ impl Screening {
 
     /// The recipe whose blocks are spent on the chosen CPUs.
     pub fn narrowed(&self, recipe: Recipe) -> Recipe {
-        Recipe { factors: vec![Factor::EachCpu(EachCpu { cpus: Some(self.chosen()) })], ..recipe }
+        Recipe { factors: vec![Factor::EachCpu(EachCpu { cpus: Some(self.chosen().into()) })], ..recipe }
     }
 }
 
@@ -134,6 +134,7 @@ fn samples(cpus: &CpuSet, machine: &Machine) -> Vec<Sample> {
 /// CPUs that are alike as far as the map shows.
 fn kinds(cpus: &CpuSet, machine: &Machine) -> Vec<CpuSet> {
     let mut kinds: BTreeMap<_, CpuSet> = BTreeMap::new();
+    let isolated = machine.isolated();
     for id in cpus.iter() {
         let cpu = machine.cpus.iter().find(|cpu| cpu.id == id);
         let cache = machine.last_level_cache(id).map(|cache| cache.cpus.clone());
@@ -145,7 +146,7 @@ fn kinds(cpus: &CpuSet, machine: &Machine) -> Vec<CpuSet> {
             cpu.and_then(|cpu| cpu.capacity),
             cpu.and_then(|cpu| cpu.max_frequency_khz),
             is_first,
-            (within(&machine.kernel.isolated), within(&machine.kernel.nohz_full)),
+            (within(&isolated), within(&machine.kernel.nohz_full)),
         );
         kinds.entry(kind).or_default().insert(id);
     }
@@ -188,7 +189,7 @@ mod tests {
         let of = |recipe: &Recipe, machine: &Machine| arms(recipe, &of_recipe(recipe, machine).unwrap());
         assert_eq!(of(&recipe(), &alike(2)), None);
         assert_eq!(of(&recipe(), &alike(64)).map(|arms| arms.len()), Some(64));
-        let list = Factor::EachCpu(EachCpu { cpus: Some((0..40).collect()) });
+        let list = Factor::EachCpu(EachCpu { cpus: Some((0..40).collect::<CpuSet>().into()) });
         assert_eq!(of(&Recipe { factors: vec![list], ..recipe() }, &alike(64)), None);
         assert_eq!(of(&Recipe { screen_above: 64, ..recipe() }, &alike(64)), None);
     }
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(chosen.samples.len(), 8, "two of each node");
         let narrowed = chosen.narrowed(recipe());
         assert!(
-            matches!(&narrowed.factors[..], [Factor::EachCpu(EachCpu { cpus: Some(cpus) })] if *cpus == chosen.chosen())
+            matches!(&narrowed.factors[..], [Factor::EachCpu(EachCpu { cpus: Some(cpus) })] if cpus.numbers() == Some(chosen.chosen()))
         );
     }
 

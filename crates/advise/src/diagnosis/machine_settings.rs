@@ -50,8 +50,8 @@ pub static ALL: &[MachineRule] = &[
             id: "isolated-interrupts",
             title: "interrupts on isolated CPUs",
             costs: Costs::Machine,
-            docs: "CPUs are isolated (isolcpus=), and lines of devices still arrive there: isolation keeps tasks away, and interrupts only with \
-                   managed_irq, which is for managed lines. Look-alikes: lines of the very queues that the isolated CPUs poll; lines without \
+            docs: "CPUs are isolated (isolcpus=, a cpuset), and lines of devices still arrive there: isolation keeps tasks away, and interrupts \
+                   only with managed_irq, which is for managed lines. Look-alikes: lines of the very queues that the isolated CPUs poll; lines without \
                    traffic, which are left out.",
         },
         look: isolated_interrupts,
@@ -122,17 +122,17 @@ fn arrives(line: &Irq) -> Option<(&CpuSet, u64)> {
 
 fn isolated_interrupts(about: &About, situation: &Situation) -> Looked {
     let machine = &situation.machine;
-    let Some(isolated) = machine.kernel.isolated.as_ref().filter(|cpus| !cpus.is_empty()) else {
+    let Some(isolated) = machine.isolated().filter(|cpus| !cpus.is_empty()) else {
         return Looked::DoesNotApply;
     };
     let mut there: Vec<(u64, &Irq, &CpuSet)> = machine
         .irqs
         .iter()
         .filter_map(|line| arrives(line).map(|(at, came)| (came, line, at)))
-        .filter(|(_, _, at)| at.is_subset(isolated))
+        .filter(|(_, _, at)| at.is_subset(&isolated))
         .collect();
     there.sort_by_key(|(came, line, _)| (std::cmp::Reverse(*came), line.irq));
-    let others = machine.online().difference(isolated);
+    let others = machine.online().difference(&isolated);
     let cause = |(came, line, at): &(u64, &Irq, &CpuSet)| {
         let claim = format!("IRQ {} ({}) arrives at isolated CPU {at}", line.irq, line.name);
         let remedy = match (line.managed, others.is_empty()) {

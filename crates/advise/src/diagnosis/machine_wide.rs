@@ -28,12 +28,12 @@ pub struct MachineTime {
     pub window_s: f64,
     /// CPUs that were counted.
     pub cpus: usize,
-    /// With tasks.
-    pub busy_cpus: f64,
-    /// With interrupts and softirqs.
-    pub interrupted_cpus: f64,
-    /// Idle.
-    pub idle_cpus: f64,
+    /// With tasks; `None` where a part of it is not known.
+    pub busy_cpus: Option<f64>,
+    /// With interrupts and softirqs; `None` as above.
+    pub interrupted_cpus: Option<f64>,
+    /// Idle; `None` as above.
+    pub idle_cpus: Option<f64>,
 }
 
 impl MachineTime {
@@ -43,7 +43,7 @@ impl MachineTime {
             return Self::of_counters(situation);
         };
         let sum = |of: fn(&CpuAccount) -> u64| {
-            account.cpus.iter().map(|cpu| of(cpu) as f64).sum::<f64>() / (account.window_s * 1e9)
+            Some(account.cpus.iter().map(|cpu| of(cpu) as f64).sum::<f64>() / (account.window_s * 1e9))
         };
         Some(Self {
             window_s: account.window_s,
@@ -55,20 +55,30 @@ impl MachineTime {
     }
 
     fn of_counters(situation: &Situation) -> Option<Self> {
+        const BUSY: [&str; 3] = ["user", "nice", "system"];
+        const INTERRUPTS: [&str; 2] = ["irq", "softirq"];
+        const IDLE: [&str; 2] = ["idle", "iowait"];
         let observation = &situation.observation;
-        let known = |cpu: &u32| observation.rate("stat", "idle", *cpu).is_some();
-        let cpus: Vec<u32> = situation.online().iter().filter(known).collect();
+        let rate = |row: &str, cpu: u32| observation.rate("stat", row, cpu);
+        let counted =
+            |cpu: &u32| BUSY.iter().chain(&INTERRUPTS).chain(&IDLE).any(|row| rate(row, *cpu).is_some());
+        let cpus: Vec<u32> = situation.online().iter().filter(counted).collect();
+        // A sum of which a part is not known is not known.
         let sum = |rows: &[&str]| {
-            let rate =
-                |cpu: &u32| rows.iter().filter_map(|row| observation.rate("stat", row, *cpu)).sum::<f64>();
-            cpus.iter().map(rate).sum::<f64>() / 1e6
+            let mut us = 0.0;
+            for cpu in &cpus {
+                for row in rows {
+                    us += rate(row, *cpu)?;
+                }
+            }
+            Some(us / 1e6)
         };
         (!cpus.is_empty()).then(|| Self {
             window_s: observation.window_s(),
             cpus: cpus.len(),
-            busy_cpus: sum(&["user", "nice", "system"]),
-            interrupted_cpus: sum(&["irq", "softirq"]),
-            idle_cpus: sum(&["idle", "iowait"]),
+            busy_cpus: sum(&BUSY),
+            interrupted_cpus: sum(&INTERRUPTS),
+            idle_cpus: sum(&IDLE),
         })
     }
 }
@@ -173,13 +183,17 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
         Ok(waited) => waited,
         Err(looked) => return looked,
     };
-    let idle = MachineTime::of(situation).map(|time| time.idle_cpus);
-    let (claim, remedy) = match idle.filter(|idle| *idle >= IDLE_CPUS) {
-        Some(idle) => (
+    let idle = MachineTime::of(situation).and_then(|time| time.idle_cpus);
+    let (claim, remedy) = match idle {
+        Some(idle) if idle >= IDLE_CPUS => (
             format!("Tasks wait for a CPU while {idle:.1} CPUs are idle: they are confined to too few"),
             "Find the tasks that wait, and check their affinity, cpuset and quota",
         ),
         None => (
+            "Tasks wait for a CPU; whether others were idle is not known".to_string(),
+            "Find the tasks that wait, and check their affinity, cpuset and quota",
+        ),
+        Some(_) => (
             "There is more work than CPUs".to_string(),
             "Find the tasks that wait and those that could run elsewhere: pinwise diagnose --process NAME",
         ),
@@ -221,8 +235,10 @@ fn io_pressure(about: &About, situation: &Situation) -> Looked {
 
 fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
     let Some(account) = &situation.account else { return Looked::needs_account(about) };
-    let share =
-        |cpu: &CpuAccount| if cpu.wall_ns > 0 { cpu.interrupted_ns as f64 / cpu.wall_ns as f64 } else { 0.0 };
+    let share = |cpu: &CpuAccount| match cpu.online_ns() {
+        0 => 0.0,
+        online_ns => cpu.interrupted_ns as f64 / online_ns as f64,
+    };
     let crowded = account.cpus.iter().filter(|cpu| share(cpu) >= INTERRUPTED);
     let causes = crowded.map(|cpu| {
         let largest = cpu.sources.iter().max_by_key(|(_, seen)| seen.all.total_ns).map(|(source, _)| source);
@@ -308,7 +324,7 @@ mod tests {
             ["cpu-pressure", "memory-pressure", "io-pressure", "interrupted-cpu", "one-cpu-for-all-queues"]
         );
         let time = diagnosis.machine.unwrap();
-        assert_eq!((time.cpus, time.busy_cpus, time.idle_cpus), (2, 0.1, 1.89));
+        assert_eq!((time.cpus, time.busy_cpus, time.idle_cpus), (2, Some(0.1), Some(1.89)));
     }
 
     #[test]
@@ -344,6 +360,32 @@ mod tests {
         let rules: Vec<String> =
             diagnose_machine(&seen).causes.iter().map(|cause| cause.id.rule.clone()).collect();
         assert_eq!(rules, ["memory-pressure", "stolen-time"]);
+    }
+
+    #[test]
+    fn a_row_that_is_not_known_is_no_idle_cpu_and_no_busy_one() {
+        let mut seen = situation(0, 0, vec![waited("cpu some", 500_000)]);
+        seen.account = None;
+        let row = |name: &str, by_cpu: &[(u32, u64)]| Counter {
+            probe: "stat".into(),
+            name: name.into(),
+            label: String::new(),
+            unit: "us".into(),
+            by_cpu: by_cpu.iter().copied().collect(),
+        };
+        seen.observation.still = ["nice", "irq", "softirq", "iowait"].map(|row| format!("stat/{row}")).into();
+        seen.observation.counters = vec![
+            row("user", &[(0, 900_000), (1, 100_000)]),
+            row("system", &[(0, 0), (1, 0)]),
+            row("idle", &[(0, 100_000)]),
+        ];
+        let time = MachineTime::of(&seen).unwrap();
+        assert_eq!((time.cpus, time.idle_cpus, time.interrupted_cpus), (2, None, Some(0.0)));
+        assert!((time.busy_cpus.unwrap() - 1.0).abs() < 1e-9);
+        let claim = |seen: &Situation| diagnose_machine(seen).causes[0].claim.clone();
+        assert!(claim(&seen).contains("not known"), "{}", claim(&seen));
+        seen.observation.counters[2] = row("idle", &[(0, 100_000), (1, 900_000)]);
+        assert!(claim(&seen).contains("1.0 CPUs are idle"), "{}", claim(&seen));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use machine::CpuSet;
 use machine::processes::Task;
+use machine::{CpuSet, FactId, Missing};
 use probe::account::{CpuAccount, FunctionKind, Source};
 use probe::{Party, Situation, TreeSeen};
 
@@ -55,13 +55,15 @@ impl<'a> Scene<'a> {
         self.situation.account.as_ref()?.cpus.iter().find(|seen| seen.cpu == cpu)
     }
 
-    /// Share of the window in which a CPU was idle.
+    /// Share of the window in which a CPU was idle, of the time in which it was online; `None` also where it was offline all along.
     pub fn idle_share(&self, cpu: u32) -> Option<f64> {
         if let Some(seen) = self.cpu(cpu) {
-            return (seen.wall_ns > 0).then(|| seen.idle_ns as f64 / seen.wall_ns as f64);
+            return (seen.online_ns() > 0).then(|| seen.idle_ns as f64 / seen.online_ns() as f64);
         }
-        let row = |name| self.situation.observation.rate("stat", name, cpu);
-        Some((row("idle")? + row("iowait").unwrap_or(0.0)) / 1e6)
+        let observation = &self.situation.observation;
+        let row = |name| observation.rate("stat", name, cpu);
+        let online = Some(observation.online_share(cpu)).filter(|share| *share > 0.0)?;
+        Some((row("idle")? + row("iowait").unwrap_or(0.0)) / 1e6 / online)
     }
 
     /// Idle time of these CPUs, in CPUs; `None` where it is not known of any.
@@ -153,6 +155,13 @@ impl<'a> Scene<'a> {
     /// Pages that came from swap on the whole machine; `None` where they were not counted.
     pub fn swapped_in_pages(&self) -> Option<u64> {
         self.situation.account.as_ref()?.paging?.swapped_in_pages
+    }
+
+    /// Why a counter of /proc/vmstat is not known that the kernel has; `None` where it is known, or the kernel does not count it.
+    pub fn why_not_counted(&self, name: &str) -> Option<&'a Missing> {
+        let account = self.situation.account.as_ref()?;
+        let is_it = |missing: &&Missing| matches!(&missing.id, Some(FactId::VmstatCounter(counter)) if counter == name);
+        account.missing.iter().find(is_it)
     }
 
     /// Major page faults of the server's threads; `None` where they were not counted.

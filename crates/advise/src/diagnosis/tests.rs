@@ -5,8 +5,8 @@ use machine::limits::memory_use::MemoryUse;
 use machine::power::FrequencyPolicy;
 use machine::processes::{Autogroup, Irqbalance, Owner, Task};
 use machine::topology::nodes::Node;
-use machine::{CpuSet, Missing};
-use probe::account::{Frequency, Nearness, NodeShare, Source};
+use machine::{CpuSet, FactId, Missing};
+use probe::account::{ChangedCpu, Frequency, Nearness, NodeShare, Offline, Paging, Source};
 
 use super::situation_builder::{SECOND, SERVER, SituationBuilder, situation};
 use super::*;
@@ -17,6 +17,27 @@ fn causes(situation: &Situation) -> Vec<String> {
 }
 
 const TENTH: u64 = SECOND / 10;
+
+#[test]
+fn a_cpu_that_went_offline_is_judged_by_the_time_it_was_there_and_is_no_place_to_move_to() {
+    let mut seen = situation();
+    let account = seen.account.as_mut().unwrap();
+    let cpu = &mut account.cpus[0];
+    (cpu.idle_ns, cpu.offline) = (SECOND / 4, Some(Offline { total_ns: SECOND / 2, left: 1, came: 0 }));
+    let gone = ChangedCpu { cpu: 0, offline_ns: SECOND / 2, wall_ns: SECOND, left: 1, came: 0 };
+    account.changed_cpus = vec![gone];
+    assert_eq!(diagnose(&seen).changed_cpus, [gone]);
+    assert_eq!(seen.online(), CpuSet::single(1));
+    let scene = Scene::of(&seen).unwrap();
+    assert_eq!((scene.idle_share(0), scene.idle_share(1)), (Some(0.5), Some(0.5)));
+    assert!(!scene.spare().contains(0));
+    // One that is back may be used again; one that was never there has no share.
+    let account = seen.account.as_mut().unwrap();
+    account.changed_cpus[0].came = 1;
+    account.cpus[0].offline = Some(Offline { total_ns: SECOND, left: 1, came: 1 });
+    assert_eq!(seen.online().len(), 2);
+    assert_eq!(Scene::of(&seen).unwrap().idle_share(0), None);
+}
 
 #[test]
 fn a_devices_line_is_named_and_moved_off_the_servers_cpu() {
@@ -80,6 +101,19 @@ fn swap_mapped_files_and_a_disk_are_told_apart() {
     assert!(
         diagnose(&disk).causes[0].claim.contains("disk") && !diagnose(&lock).causes[0].claim.contains("disk")
     );
+}
+
+#[test]
+fn what_came_from_swap_is_not_guessed_where_its_counter_is_odd() {
+    let mut seen = situation().blocked(2 * TENTH, 500).swapped_in(0);
+    let account = seen.account.as_mut().unwrap();
+    account.paging = Some(Paging::default());
+    let odd = Missing::new("/proc/vmstat pswpin", "it went backwards");
+    account.missing.push(odd.identified(FactId::VmstatCounter("pswpin".into())));
+    let diagnosis = diagnose(&seen);
+    assert!(!diagnosis.causes.iter().any(|cause| ["swap", "page-cache"].contains(&cause.id.rule.as_str())));
+    let said = diagnosis.missing.iter().filter(|missing| missing.why.contains("pswpin: it went backwards"));
+    assert_eq!(said.count(), 2, "{:?}", diagnosis.missing);
 }
 
 #[test]

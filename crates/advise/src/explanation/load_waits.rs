@@ -53,10 +53,11 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
     Some((cause.remedy(remedy), waited_ns))
 }
 
-/// The server's share of a CPU's time.
+/// The server's share of a CPU's time, as far as that was online.
 fn server_share(situation: &Situation, cpu: u32) -> f64 {
     let seen = situation.account.iter().flat_map(|account| &account.cpus).find(|seen| seen.cpu == cpu);
-    seen.filter(|seen| seen.wall_ns > 0).map_or(0.0, |seen| seen.target_ns as f64 / seen.wall_ns as f64)
+    let seen = seen.filter(|seen| seen.online_ns() > 0);
+    seen.map_or(0.0, |seen| seen.target_ns as f64 / seen.online_ns() as f64)
 }
 
 /// All CPUs on which the load was seen.
@@ -136,6 +137,13 @@ mod tests {
         let cpu = CpuAccount { cpu: 0, wall_ns: 1_000, target_ns: 300, ..CpuAccount::default() };
         together.account = Some(Account { cpus: vec![cpu], ..Account::default() });
         assert_eq!(found(&together), None, "the server runs there, too");
+        let offline = |total_ns| Some(probe::account::Offline { total_ns, left: 1, came: 0 });
+        let cpu = &mut together.account.as_mut().unwrap().cpus[0];
+        // It was there for half of the window, and had a small part of that.
+        (cpu.target_ns, cpu.offline) = (50, offline(500));
+        assert_eq!(server_share(&together, 0), 0.1);
+        together.account.as_mut().unwrap().cpus[0].offline = offline(1_000);
+        assert_eq!(server_share(&together, 0), 0.0, "there was no time in which it could have had it");
         assert_eq!(found(&Situation::default()), None);
     }
 }

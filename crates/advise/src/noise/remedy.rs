@@ -6,9 +6,9 @@ use probe::noise::Cause;
 /// What can be done about a cause of noise, as an order that names its knob; `None` where that depends on what ran.
 pub fn remedy(cause: Cause) -> Option<&'static str> {
     match cause {
-        Cause::OtherTasks => {
-            Some("keep other tasks off the CPU (knob cpuset, boot parameter isolcpus=domain)")
-        }
+        Cause::OtherTasks => Some(
+            "keep other tasks off the CPU (knob cpuset, an isolated cpuset partition, boot parameter isolcpus=domain)",
+        ),
         Cause::OffCpuIdle => Some(
             "a quota took the CPU from the loop: raise cpu.max of its cgroup, or sysctl kernel.sched_rt_runtime_us",
         ),

@@ -90,3 +90,13 @@ fn figures_of_any_size_are_judged() {
     assert_eq!(verdict.cpus[0].quiet, Quiet::Noisy);
     assert!(verdict.largest.unwrap().share <= 1.0);
 }
+
+#[test]
+fn a_cpu_whose_loop_was_moved_away_is_not_judged() {
+    let left = |left| CpuNoise { left: Some(left), ..cpu(3, 0, 0, None) };
+    for why in [probe::noise::Left::Offline, probe::noise::Left::Moved] {
+        let verdict = judge(&noise(vec![cpu(2, 0, 0, None), left(why)]));
+        assert_eq!(verdict.cpus.iter().map(|seen| seen.cpu).collect::<Vec<_>>(), [2]);
+        assert!(verdict.classes.iter().all(|class| !class.cpus.contains(3)), "{:?}", verdict.classes);
+    }
+}

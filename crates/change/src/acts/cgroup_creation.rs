@@ -96,6 +96,22 @@ impl Operation for CgroupCreation<'_> {
                 "the cgroup tree is read-only, as in a container",
                 "run outside of the container",
             )),
+            Some(libc::EEXIST) => Some(Refusal::usage(
+                "there is a cgroup of this name",
+                "choose another name: pinwise does not remove what it did not create",
+            )),
+            Some(libc::EAGAIN) => Some(Refusal::unavailable(
+                "a cgroup above it allows no more cgroups below (cgroup.max.depth, cgroup.max.descendants)",
+                "raise that limit, or remove cgroups that are no longer used",
+            )),
+            Some(libc::ENODEV) => Some(Refusal::unavailable(
+                "the cgroup above it is being removed",
+                "choose another cgroup above it, or try again",
+            )),
+            Some(libc::ENOSPC | libc::ENOMEM) => Some(Refusal::unavailable(
+                "the kernel has no room for another cgroup",
+                "remove cgroups that are no longer used (see num_cgroups in /proc/cgroups)",
+            )),
             _ if is_missing(error) => Some(Refusal::unavailable(
                 "it does not exist (any more)",
                 "check the path: the device may have gone, or the kernel does not have it",

@@ -99,6 +99,24 @@ impl Operation for CgroupMembership<'_> {
                 "the cgroup has no CPUs or no memory nodes",
                 "write cpuset.cpus and cpuset.mems first",
             )),
+            // cgroup_migrate_vet_dst of kernel/cgroup/cgroup.c; cpuset_can_attach of cpuset.c.
+            Some(libc::EBUSY) => Some(Refusal::unavailable(
+                "the cgroup hands controllers to those below it (cgroup.subtree_control) and so may hold no process itself, or its CPUs \
+                 have no run time left for the SCHED_DEADLINE threads of the process",
+                "choose a cgroup below it, or one with more CPUs",
+            )),
+            Some(libc::EOPNOTSUPP) => Some(Refusal::unavailable(
+                "the cgroup lies in a tree of threads, which takes no whole process (cgroup.type)",
+                "choose a cgroup whose cgroup.type is domain",
+            )),
+            Some(libc::EINVAL) => Some(Refusal::unavailable(
+                "kernel threads that are pinned stay where they are, and real-time threads need run time in the cgroup (cpu.rt_runtime_us)",
+                "leave kernel threads; give the cgroup real-time run time first",
+            )),
+            Some(libc::ENODEV) => Some(Refusal::unavailable(
+                "the cgroup is being removed",
+                "choose another one, or create it again",
+            )),
             _ => None,
         }
     }

@@ -1,8 +1,9 @@
 //! The CPU affinity of a thread (sched_setaffinity(2)).
 
+use std::fmt;
 use std::io;
 
-use machine::{Act, CpuSet, ThreadRef};
+use machine::{Act, Class, CpuSet, ThreadRef};
 
 use super::operation::refusal::Refusal;
 use super::{Operation, of_thread, unfit};
@@ -38,12 +39,12 @@ impl Operation for CpuAffinity<'_> {
     }
 
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
-        kernel.set_affinity(self.thread.tid, self.cpus)
+        self.set(kernel, self.cpus)
     }
 
     fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
         let Value::Cpus(cpus) = old else { return Err(unfit()) };
-        kernel.set_affinity(self.thread.tid, cpus)
+        self.set(kernel, cpus)
     }
 
     fn took_effect(&self, now: &Value) -> bool {
@@ -68,11 +69,56 @@ impl Operation for CpuAffinity<'_> {
     }
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
-        (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
-            Refusal::unavailable(
-                "none of these CPUs is online and allowed, or the kernel pins this thread itself (PF_NO_SETAFFINITY)",
-                "choose from Cpus_allowed_list of its cgroup (cpuset); leave per-CPU kernel threads",
-            )
+        if error.get_ref().is_some_and(|why| why.is::<Bound>()) {
+            return Some(PINNED_BY_KERNEL);
+        }
+        match error.raw_os_error() {
+            Some(libc::EINVAL) => Some(Refusal::unavailable(
+                "none of these CPUs is online and allowed by the cpuset of its cgroup",
+                "choose from the CPUs of its cgroup (cpuset.cpus.effective), or bring these online",
+            )),
+            Some(libc::EBUSY) => Some(DEADLINE),
+            _ => None,
+        }
+    }
+}
+
+impl CpuAffinity<'_> {
+    /// Sets the affinity. EINVAL has two causes, which the flags of the thread distinguish.
+    fn set(&self, kernel: &dyn Kernel, cpus: &CpuSet) -> io::Result<()> {
+        let ThreadRef { pid, tid, .. } = self.thread;
+        kernel.set_affinity(tid, cpus).map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL) if kernel.is_bound(pid, tid) == Some(true) => {
+                io::Error::new(error.kind(), Bound(error))
+            }
+            _ => error,
         })
     }
 }
+
+/// The error of a thread that the kernel pins itself.
+#[derive(Debug)]
+struct Bound(io::Error);
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl std::error::Error for Bound {}
+
+/// `dl_task_check_affinity` of kernel/sched/syscalls.c.
+pub const DEADLINE: Refusal = Refusal {
+    class: Class::MachineLacks,
+    meaning: "a SCHED_DEADLINE thread must be allowed on every CPU of its root domain",
+    remedy: "make its cgroup a cpuset partition of these CPUs (cpuset.cpus.partition = root), which is a root domain of its own, or give \
+        it another policy first (chrt)",
+};
+
+/// `sched_setaffinity` of kernel/sched/syscalls.c: of a thread with PF_NO_SETAFFINITY.
+pub const PINNED_BY_KERNEL: Refusal = Refusal {
+    class: Class::MachineLacks,
+    meaning: "the kernel pins this thread itself (PF_NO_SETAFFINITY)",
+    remedy: "leave it: it serves its CPUs alone",
+};

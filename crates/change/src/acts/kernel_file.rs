@@ -151,7 +151,7 @@ impl Operation for KernelFile<'_> {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         if is_permission(error) {
-            return self.not_permitted();
+            return self.not_permitted(error);
         }
         if is_missing(error) {
             let remedy = match self.netns {
@@ -171,10 +171,15 @@ const MANAGED: Refusal = Refusal {
 };
 
 impl KernelFile<'_> {
-    fn not_permitted(&self) -> Option<Refusal> {
+    fn not_permitted(&self, error: &io::Error) -> Option<Refusal> {
         match self.path {
             _ if !is_root() => None,
-            _ if self.is_irq() => Some(MANAGED),
+            // write_irq_affinity of kernel/irq/proc.c; EACCES is of the file alone, as to root of a container.
+            _ if self.is_irq() && error.raw_os_error() == Some(libc::EPERM) => Some(MANAGED),
+            _ if self.is_cpuset() => Some(Refusal::usage(
+                "the cpuset above it does not hold all of these (version 1), or this is a container",
+                "widen the cpuset above it first, or run outside of the container",
+            )),
             path if path.ends_with("intel_pstate/no_turbo") => Some(Refusal::unavailable(
                 "firmware has switched turbo off",
                 "switch it on in the firmware's setup",
@@ -183,8 +188,17 @@ impl KernelFile<'_> {
         }
     }
 
+    /// Whether it is the set of CPUs or nodes of a cgroup.
+    fn is_cpuset(&self) -> bool {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        matches!(name, "cpuset.cpus" | "cpuset.mems" | "cpus" | "mems")
+    }
+
     /// What an error means of this very file.
     fn of_value(&self, errno: i32) -> Option<Refusal> {
+        if self.is_cpuset() {
+            return of_cpuset(errno);
+        }
         match errno {
             libc::EIO if self.is_irq() => Some(MANAGED),
             libc::ENOSPC if self.is_irq() => Some(Refusal::unavailable(
@@ -205,6 +219,25 @@ impl KernelFile<'_> {
             }
             _ => None,
         }
+    }
+}
+
+/// validate_change of kernel/cgroup/cpuset.c and cpuset-v1.c.
+fn of_cpuset(errno: i32) -> Option<Refusal> {
+    match errno {
+        libc::EBUSY => Some(Refusal::unavailable(
+            "a cpuset below it uses what the set no longer holds (version 1), or SCHED_DEADLINE threads have been promised run time there",
+            "narrow the cpusets below it first; move the deadline threads away",
+        )),
+        libc::ENOSPC => Some(Refusal::usage(
+            "there are processes in the cgroup, so that the set may not become empty",
+            "name at least one that is online, or move the processes away first",
+        )),
+        libc::EINVAL => Some(Refusal::usage(
+            "the kernel rejects this set: part of it does not exist, or is exclusive to a cpuset beside it",
+            "choose from the set of the cgroup above it, without what cpuset.cpus.exclusive of others has",
+        )),
+        _ => None,
     }
 }
 

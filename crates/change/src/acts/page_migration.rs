@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, CpuSet, ProcessRef, ThreadRef};
 
-use super::operation::refusal::Refusal;
+use super::operation::refusal::{Refusal, is_root};
 use super::{Operation, first_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::{Value, numa_distribution};
@@ -83,11 +83,28 @@ impl Operation for PageMigration<'_> {
     }
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
-        (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
-            Refusal::unavailable(
+        match error.raw_os_error() {
+            Some(libc::EINVAL) => Some(Refusal::unavailable(
                 "none of these nodes is online, has memory and is allowed to pinwise itself (cpuset.mems of its cgroup)",
                 "choose from Mems_allowed_list of /proc/self/status, or run outside of the container",
-            )
-        })
+            )),
+            Some(libc::EPERM) if is_root() => Some(Refusal::permission(
+                "the process may not use these nodes (cpuset.mems of its cgroup), or this is a container",
+                "choose from Mems_allowed_list in its status, or run outside of the container",
+            )),
+            Some(libc::EBUSY | libc::EIO) => Some(Refusal::unavailable(
+                "some pages cannot be moved at the moment: a device or a lock holds them",
+                "try again, or restart the server with a memory policy",
+            )),
+            Some(libc::ENOMEM) => Some(Refusal::unavailable(
+                "the nodes do not have enough free memory",
+                "free some there, or name more nodes (see numactl -H)",
+            )),
+            Some(libc::ENOSYS) => Some(Refusal::unavailable(
+                "this kernel cannot move pages (CONFIG_NUMA, CONFIG_MIGRATION)",
+                "restart the server with a memory policy",
+            )),
+            _ => None,
+        }
     }
 }

@@ -155,6 +155,10 @@ impl Operation for Generator<'_> {
                     "take clone_skb = 0, or an interface that can: a dummy one, most cards; veth and bridges cannot",
                 ))
             }
+            Some(libc::EBUSY | libc::EEXIST) => Some(Refusal::unavailable(
+                "a thread of the generator has this interface already",
+                "take it from that one (echo rem_device_all), or name another interface",
+            )),
             Some(libc::ENODEV | libc::EINVAL) => Some(Refusal::unavailable(
                 "there is no such interface, or pktgen does not take it",
                 "see 'ip link'; the kernel's log may say more",

@@ -113,6 +113,12 @@ impl Operation for OwnFile {
                 "values below 0 need CAP_SYS_NICE",
                 "run as root, or choose 0 or more",
             )),
+            ProcessFile::OomScoreAdj if error.raw_os_error() == Some(libc::EINVAL) => {
+                Some(Refusal::usage("the kernel rejects this value", "choose from -1000 to 1000"))
+            }
+            ProcessFile::Autogroup if error.raw_os_error() == Some(libc::EINVAL) => {
+                Some(Refusal::usage("the kernel rejects this value", "choose from -20 to 19"))
+            }
             _ if error.raw_os_error() == Some(libc::EAGAIN) => Some(Refusal::unavailable(
                 "the kernel accepts ten changes of autogroups a second from users other than root",
                 "try again in a second",

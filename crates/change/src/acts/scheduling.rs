@@ -71,15 +71,21 @@ impl Operation for ThreadScheduling {
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         if is_permission(error) && is_root() {
             return Some(Refusal::permission(
-                "refused even to root: RT_GROUP_SCHED without run time, or a container",
+                "refused even to root: RT_GROUP_SCHED without run time, a sched_ext scheduler that rejects it, or a container",
                 "give the cgroup real-time run time (cpu.rt_runtime_us), or move the process to the root cgroup",
             ));
         }
-        (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
-            Refusal::usage(
+        match error.raw_os_error() {
+            Some(libc::EINVAL) => Some(Refusal::usage(
                 "the kernel rejects this priority",
                 "priority 1 to 99 for fifo and rr, nice -20 to 19 for others",
-            )
-        })
+            )),
+            // sched_dl_overflow of kernel/sched/deadline.c.
+            Some(libc::EBUSY) => Some(Refusal::unavailable(
+                "SCHED_DEADLINE threads have been promised the run time",
+                "lower the run time of those (chrt -d), or leave this thread's policy",
+            )),
+            _ => None,
+        }
     }
 }

@@ -79,7 +79,10 @@ impl Operation for SwapFile<'_> {
                 "swap areas need CAP_SYS_ADMIN",
                 "run as root, or leave server.swap_mb out",
             ),
-            _ if is_missing(error) => return None,
+            _ if is_missing(error) => Refusal::unavailable(
+                "its folder does not exist",
+                "create it, or name another one (server.swap_dir)",
+            ),
             io::ErrorKind::StorageFull => {
                 Refusal::storage("free some space, or name a folder that has more (server.swap_dir)")
             }

@@ -78,6 +78,10 @@ impl Operation for Swapping<'_> {
                 "this file system does not support swap files, or not with shared or compressed blocks",
                 "name a folder on ext4 or xfs (server.swap_dir)",
             )),
+            Some(libc::EBUSY) => Some(Refusal::unavailable(
+                "the kernel swaps to this file already",
+                "see /proc/swaps; swapoff it if it is no longer used",
+            )),
             Some(libc::ENOMEM) => Some(Refusal::unavailable(
                 "there is not enough memory to bring back what is swapped out",
                 "end what uses it, and try again",

@@ -50,7 +50,7 @@ pub(super) struct Inner {
     /// The change around which to crash.
     crash_at: Option<(u64, When)>,
     /// Errno by object of the change.
-    refusals: BTreeMap<String, i32>,
+    pub refusals: BTreeMap<String, i32>,
     refuse_all: Option<i32>,
     /// What a file reads after it was written.
     pub lies: BTreeMap<PathBuf, String>,

@@ -28,6 +28,12 @@ pub trait Files {
     /// `InvalidInput` for a file on any other file system; what the kernel refuses the value with.
     fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()>;
 
+    /// Whether this process may write a file (access(2)), which is not written.
+    ///
+    /// # Errors
+    /// `EROFS` on a read-only mount; `EACCES`; `ENOENT`.
+    fn may_write(&self, path: &Path, netns: Option<&str>) -> io::Result<()>;
+
     /// Whether a file or folder is there, readable or not.
     ///
     /// # Errors

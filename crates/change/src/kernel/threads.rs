@@ -23,8 +23,12 @@ pub trait Threads {
     /// sched_setaffinity(2), with a mask as long as the set needs.
     ///
     /// # Errors
-    /// `EINVAL` when the cpuset of the thread allows none of the CPUs.
+    /// `EINVAL` when the cpuset of the thread allows none of the CPUs, and when the thread [is bound](Threads::is_bound).
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()>;
+
+    /// Whether the kernel pins a thread itself and refuses to set its CPUs (PF_NO_SETAFFINITY of include/linux/sched.h, among the flags
+    /// of its stat); `None` where that cannot be read.
+    fn is_bound(&self, pid: u32, tid: u32) -> Option<bool>;
 
     /// sched_getattr(2).
     ///

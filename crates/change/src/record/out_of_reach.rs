@@ -84,7 +84,10 @@ impl OutOfReach {
                 format!("move it back (ip link set NAME netns ...) and run 'pinwise undo' again; {or_leave}")
             }
             Self::Ground { .. } => {
-                format!("mount /proc (mount -t proc proc /proc) and run 'pinwise undo' again; {or_leave}")
+                format!(
+                    "run 'pinwise undo' where /proc is mounted and shows this PID namespace (in a container: with its mounts, nsenter \
+                    --target PID --all); {or_leave}"
+                )
             }
         }
     }

@@ -315,7 +315,7 @@ fn a_thread_that_the_kernel_pins_itself_is_reported_and_one_that_has_ended_too()
     let desk = Desk::new();
     let process = desk.kernel.add_process(50, 1000);
     let pinned = desk.kernel.add_thread(50, 51);
-    desk.kernel.refuse("affinity 51", libc::EINVAL);
+    desk.kernel.alter(51, |thread| thread.is_bound = true);
     let mut hand = desk.hand();
     let fault = hand.perform(&affinity(pinned, "1")).unwrap_err();
     assert!(fault.cause.contains("PF_NO_SETAFFINITY"), "{fault}");

@@ -1,6 +1,7 @@
 //! The hand on the running system. What needs root or tools says that it is skipped without them.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
+mod deadline;
 mod launching;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -13,7 +13,7 @@ pub(crate) fn killed(root: &Root, cgroup: Option<&Path>, limit_mb: Option<u64>) 
     let cgroup = cgroup?;
     let (file, killed) = FILES.iter().find_map(|file| {
         let text = root.read(cgroup.join(file)).ok()?;
-        Some((file, key_values::value(&text, "oom_kill")?))
+        Some((file, key_values::value(&text, "oom_kill").ok()??))
     })?;
     let limit = limit_mb.map(|mb| format!(" of {mb} MiB")).unwrap_or_default();
     (killed > 0).then(|| {

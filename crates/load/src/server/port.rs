@@ -105,7 +105,8 @@ fn holders(root: &Root, port: u16) -> Vec<String> {
 /// Inodes of the sockets that listen on `port`, from /proc/net/tcp or tcp6. Lines of another form are passed over: they only make the
 /// message poorer.
 fn listeners(table: &str, port: u16) -> Vec<u64> {
-    let here = net_tcp::parse(table).filter(|socket| socket.state == State::Listen && socket.port == port);
+    let (sockets, _) = net_tcp::parse(table);
+    let here = sockets.iter().filter(|socket| socket.state == State::Listen && socket.port == port);
     here.map(|socket| socket.inode).collect()
 }
 

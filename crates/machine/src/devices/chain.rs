@@ -1,14 +1,14 @@
 //! The chain queue -> interrupt -> CPUs: which queue of a device is served where.
 //!
-//! The kernel does not say which interrupt serves which queue; drivers name them alike
-//! (request_irq(9) names in /proc/interrupts: `eth0-rx-0`, `eth0-TxRx-3`, `mlx5_comp3@pci:...`, `virtio2-input.0`,
-//! `nvme0q4`). A name that follows no known form has no queue here, and keeps its interrupt.
+//! Which interrupt serves which queue is known by the names that drivers give (`queue_names`). A name that does not
+//! say it has no queue here, and keeps its interrupt.
 
 use serde::Serialize;
 
+use super::queue_names::{DPAA2, Names, Serves};
 use super::{Device, DeviceKind};
 use crate::irqs::Irq;
-use crate::{CpuSet, Machine};
+use crate::{CpuSet, Machine, Notes};
 
 /// One interrupt of a device and the queues that it serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,11 +31,52 @@ pub struct Served {
 
 /// The interrupts of a device, in order of their numbers.
 pub fn of(machine: &Machine, device: &Device) -> Vec<Served> {
-    let irqs = device.irqs.iter().filter_map(|irq| machine.irq(*irq));
-    irqs.map(|irq| served(machine, device, irq)).collect()
+    let irqs = in_use(machine, device);
+    let names = names(machine, device, &irqs);
+    irqs.iter().map(|irq| served(machine, device, irq, &names)).collect()
 }
 
-fn served(machine: &Machine, device: &Device, irq: &Irq) -> Served {
+/// Notes for which network cards it cannot be decided which interrupt serves which queue.
+pub(crate) fn note_unknown(machine: &Machine, notes: &mut Notes) {
+    for device in machine.devices.iter().filter(|device| device.kind == DeviceKind::Net && !device.is_virtual)
+    {
+        let is_down = device.state.as_deref() == Some("down");
+        if is_down || device.queues.is_empty() {
+            continue;
+        }
+        let irqs = in_use(machine, device);
+        let names = names(machine, device, &irqs);
+        let unknown: CpuSet =
+            irqs.iter().filter(|irq| names.serves(&irq.name) == Serves::Unknown).map(|irq| irq.irq).collect();
+        if irqs.is_empty() || (unknown.is_empty() && device.driver.as_deref() != Some(DPAA2)) {
+            continue;
+        }
+        let fact = format!("queues of the interrupts of {}", device.name);
+        match device.driver.as_deref() {
+            Some(DPAA2) => {
+                notes.missing(fact, "traffic comes by the portals (dpio) that all interfaces share");
+            }
+            _ if unknown.len() == 1 => {
+                notes.missing(fact, format!("the name of IRQ {unknown} does not say which queue it serves"));
+            }
+            _ => notes.missing(fact, format!("the names of IRQs {unknown} do not say which queue is whose")),
+        }
+    }
+}
+
+/// Those of its interrupts that are in use.
+fn in_use<'m>(machine: &'m Machine, device: &Device) -> Vec<&'m Irq> {
+    device.irqs.iter().filter_map(|irq| machine.irq(*irq)).collect()
+}
+
+fn names<'d>(machine: &Machine, device: &'d Device, irqs: &[&Irq]) -> Names<'d> {
+    let is_port =
+        |other: &&Device| other.kind == DeviceKind::Net && other.pci.is_some() && other.pci == device.pci;
+    let ports = machine.devices.iter().filter(is_port).count();
+    Names::new(device, ports, irqs.iter().map(|irq| irq.name.as_str()))
+}
+
+fn served(machine: &Machine, device: &Device, irq: &Irq, names: &Names<'_>) -> Served {
     let place = irq.goes_to();
     let mut nodes: Vec<u32> =
         place.iter().flat_map(|cpus| cpus.iter()).filter_map(|cpu| machine.cpu(cpu)?.node).collect();
@@ -43,62 +84,16 @@ fn served(machine: &Machine, device: &Device, irq: &Irq) -> Served {
     nodes.dedup();
     let remote = device.node.filter(|_| !nodes.is_empty()).map(|node| nodes.iter().any(|n| *n != node));
     Served {
-        queues: queues_of(&irq.name, device),
+        queues: match names.serves(&irq.name) {
+            Serves::Queues(queues) => queues,
+            Serves::NoQueue | Serves::Unknown => Vec::new(),
+        },
         irq: irq.irq,
         name: irq.name.clone(),
         asked: irq.affinity.clone(),
         effective: irq.effective.clone(),
         nodes,
         remote,
-    }
-}
-
-/// The queues that an interrupt's name mentions, among those that the device has.
-fn queues_of(name: &str, device: &Device) -> Vec<String> {
-    let name = name.split('@').next().unwrap_or_default().to_ascii_lowercase();
-    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let (stem, number) = name.split_at(name.len() - digits);
-    let Ok(mut number) = number.parse::<u32>() else { return Vec::new() };
-    // tg3 keeps its first vector for link events, and ring q has vector q + 1 (drivers/net/ethernet/broadcom/tg3.c).
-    if device.driver.as_deref() == Some("tg3") && device.irqs.len() > 1 {
-        match number.checked_sub(1) {
-            Some(queue) => number = queue,
-            None => return Vec::new(),
-        }
-    }
-    let wanted: Vec<String> = match device.kind {
-        DeviceKind::Net => network(stem, &device.name.to_ascii_lowercase())
-            .iter()
-            .map(|direction| format!("{direction}-{number}"))
-            .collect(),
-        DeviceKind::Block => block(stem, number).map(|queue| queue.to_string()).into_iter().collect(),
-        _ => Vec::new(),
-    };
-    wanted.into_iter().filter(|queue| device.queues.iter().any(|q| q.name == *queue)).collect()
-}
-
-/// Directions that the name without its number mentions.
-fn network(stem: &str, interface: &str) -> &'static [&'static str] {
-    let words: Vec<&str> = stem.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let has = |word: &str| words.contains(&word);
-    let (rx, tx) = (has("rx") || has("input"), has("tx") || has("output"));
-    match (rx, tx) {
-        (true, false) => &["rx"],
-        (false, true) => &["tx"],
-        (true, true) => &["rx", "tx"],
-        _ if has("txrx") || has("rxtx") || has("fp") || stem.ends_with("_comp") => &["rx", "tx"],
-        // `eth0-3`: many drivers name nothing but interface and channel.
-        _ if stem.strip_prefix(interface) == Some("-") => &["rx", "tx"],
-        _ => &[],
-    }
-}
-
-/// NVMe counts its admin queue as 0; virtio has a request queue of each number.
-fn block(stem: &str, number: u32) -> Option<u32> {
-    match stem {
-        _ if stem.starts_with("nvme") && stem.ends_with('q') => number.checked_sub(1),
-        _ if stem.ends_with("-req.") => Some(number),
-        _ => None,
     }
 }
 
@@ -111,38 +106,6 @@ mod tests {
     fn device(kind: DeviceKind, name: &str, queues: &[&str]) -> Device {
         let queue = |name: &&str| Queue { name: name.to_string(), ..Queue::default() };
         Device { kind, name: name.into(), queues: queues.iter().map(queue).collect(), ..Device::default() }
-    }
-
-    #[test]
-    fn names_of_many_drivers() {
-        let card = device(DeviceKind::Net, "eth0", &["rx-0", "rx-3", "tx-0", "tx-3"]);
-        for (name, queues) in [
-            ("eth0-rx-0", &["rx-0"][..]),
-            ("eth0-tx-3", &["tx-3"]),
-            ("eth0-TxRx-3", &["rx-3", "tx-3"]),
-            ("i40e-eth0-TxRx-0", &["rx-0", "tx-0"]),
-            ("eth0-Tx-Rx-3", &["rx-3", "tx-3"]),
-            ("mlx5_comp3@pci:0000:3b:00.0", &["rx-3", "tx-3"]),
-            ("virtio2-input.0", &["rx-0"]),
-            ("virtio2-output.3", &["tx-3"]),
-            ("eth0-3", &["rx-3", "tx-3"]),
-            ("eth0-fp-3", &["rx-3", "tx-3"]),
-            ("eth0-TxRx-7", &[]),
-            ("virtio2-config", &[]),
-            ("eth0", &[]),
-            ("", &[]),
-            ("99999999999999999999", &[]),
-        ] {
-            assert_eq!(queues_of(name, &card), queues, "{name}");
-        }
-        let mut tg3 = device(DeviceKind::Net, "eth0", &["rx-0", "rx-1"]);
-        (tg3.driver, tg3.irqs) = (Some("tg3".into()), vec![40, 41, 42]);
-        assert_eq!(queues_of("eth0-rx-1", &tg3), ["rx-0"]);
-        assert_eq!(queues_of("eth0-0", &tg3), Vec::<String>::new());
-        let disk = device(DeviceKind::Block, "nvme0n1", &["0", "1"]);
-        assert_eq!(queues_of("nvme0q2", &disk), ["1"]);
-        assert_eq!(queues_of("nvme0q0", &disk), Vec::<String>::new());
-        assert_eq!(queues_of("virtio1-req.0", &disk), ["0"]);
     }
 
     #[test]
@@ -165,11 +128,30 @@ mod tests {
         assert_eq!(of(&machine, &card)[0].remote, None);
     }
 
-    proptest::proptest! {
-        #[test]
-        fn no_name_makes_it_panic(name in ".{0,30}") {
-            let _ = queues_of(&name, &device(DeviceKind::Net, "é", &["rx-0"]));
-            let _ = queues_of(&name, &device(DeviceKind::Block, "", &["0"]));
-        }
+    #[test]
+    fn queues_that_no_name_shows_are_noted_once_for_a_card() {
+        let irq = |irq, name: &str| Irq { irq, name: name.into(), ..Irq::default() };
+        let mut card = device(DeviceKind::Net, "eth0", &["rx-0", "tx-0"]);
+        card.irqs = vec![40, 41, 42, 43];
+        let irqs =
+            vec![irq(40, "eth0-TxRx-0"), irq(41, "card chan6"), irq(42, "card chan7"), irq(43, "eth0-mac")];
+        let missing = |card: &Device| {
+            let mut notes = Notes::new();
+            let devices = vec![card.clone()];
+            note_unknown(&Machine { devices, irqs: irqs.clone(), ..Machine::default() }, &mut notes);
+            notes.into_vec()
+        };
+        let noted = missing(&card);
+        assert_eq!(noted.len(), 1);
+        assert_eq!(noted[0].fact, "queues of the interrupts of eth0");
+        assert!(noted[0].why.contains("41-42"), "{noted:?}");
+        card.state = Some("down".into());
+        assert_eq!(missing(&card), []);
+        card.state = Some("up".into());
+        card.irqs = vec![40, 43];
+        assert_eq!(missing(&card), []);
+        // A line of the link alone.
+        (card.irqs, card.driver) = (vec![43], Some(DPAA2.into()));
+        assert!(missing(&card)[0].why.contains("dpio"));
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Device;
 use super::pcie::{self, PcieLink};
-use crate::{CpuSet, Notes, Root};
+use crate::{CpuSet, Notes, ReadError, Root};
 
 /// What the device tree says about the hardware behind a class device.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,10 @@ pub(crate) fn read(root: &Root, path: PathBuf, name: &str, many_nodes: bool, not
         local_cpus: function.and_then(near),
         node: first("numa_node").and_then(|dir| node_of(root, dir, name, many_nodes, notes)),
         pci: function.and_then(|dir| pci_address(dir)).map(String::from),
-        irqs: function.map_or_else(Vec::new, |dir| irqs_of(root, dir, name, notes)),
+        irqs: match function {
+            Some(dir) => irqs_of(root, dir, name, notes),
+            None => irqs_beside_pci(root, &ancestors, name, notes),
+        },
         driver: driver.and_then(|target: PathBuf| Some(target.file_name()?.to_str()?.to_string())),
     }
 }
@@ -91,8 +94,7 @@ fn irqs_of(root: &Root, dir: &str, name: &str, notes: &mut Notes) -> Vec<u32> {
     match root.list(format!("{dir}/msi_irqs")) {
         Ok(names) => names.iter().filter_map(|irq| irq.parse().ok()).collect(),
         Err(e) if e.is_absent() => match root.number::<u32>(format!("{dir}/irq")) {
-            Ok(0) => Vec::new(),
-            Ok(irq) => vec![irq],
+            Ok(irq) => connected(irq).into_iter().collect(),
             Err(e) => {
                 notes.missing(format!("interrupts of {name}"), e);
                 Vec::new()
@@ -102,6 +104,41 @@ fn irqs_of(root: &Root, dir: &str, name: &str, notes: &mut Notes) -> Vec<u32> {
             notes.missing(format!("interrupts of {name}"), e);
             Vec::new()
         }
+    }
+}
+
+/// The line of an `irq` file, unless it says that there is none: 0, 255 ("no connection", PCI Local Bus Specification 3.0, 6.2.4)
+/// or `IRQ_NOTCONNECTED` (include/linux/interrupt.h).
+fn connected(irq: u32) -> Option<u32> {
+    const NOT_CONNECTED: u32 = 1 << 31;
+    Some(irq).filter(|irq| !matches!(*irq, 0 | 255) && *irq < NOT_CONNECTED)
+}
+
+/// The interrupts that a device on another bus lists in its own folder: message-signalled ones (`msi_irqs`, any bus since
+/// 5.17), or the file of a bus that has one. A virtio device's are those of its transport, the folder above.
+fn irqs_beside_pci(root: &Root, ancestors: &[String], name: &str, notes: &mut Notes) -> Vec<u32> {
+    let has_driver = |dir: &String| root.link(format!("{dir}/driver")).is_ok();
+    let Some(at) = ancestors.iter().position(has_driver) else { return Vec::new() };
+    let is_virtio = |dir: &String| dir.rsplit('/').next().is_some_and(|name| name.starts_with("virtio"));
+    let folders = if ancestors.get(at).is_some_and(is_virtio) { 2 } else { 1 };
+    for dir in ancestors.iter().skip(at).take(folders) {
+        match listed_by(root, dir) {
+            Ok(irqs) => return irqs,
+            Err(e) if e.is_absent() => {}
+            Err(e) => notes.missing(format!("interrupts of {name}"), e),
+        }
+    }
+    Vec::new()
+}
+
+fn listed_by(root: &Root, dir: &str) -> Result<Vec<u32>, ReadError> {
+    match root.list(format!("{dir}/msi_irqs")) {
+        Ok(names) => Ok(names.iter().filter_map(|irq| irq.parse().ok()).collect()),
+        Err(e) if e.is_absent() => {
+            let irq = root.number::<u32>(format!("{dir}/irq"))?;
+            Ok(connected(irq).into_iter().collect())
+        }
+        Err(e) => Err(e),
     }
 }
 
@@ -178,6 +215,34 @@ mod tests {
         let (place, missing) = of(virtio().file(&format!("{NIC}/numa_node"), "?\n"));
         assert_eq!(place.node, None);
         assert_eq!(missing[0].fact, "node of eth0");
+    }
+
+    #[test]
+    fn an_irq_file_may_say_that_there_is_none() {
+        for (file, irqs) in [("11\n", &[11][..]), ("0\n", &[]), ("255\n", &[]), ("2147483648\n", &[])] {
+            let tree = Tree::new()
+                .file(&format!("{NIC}/irq"), file)
+                .dir(&format!("{NIC}/net/eth0"))
+                .link("/sys/class/net/eth0", &format!("../../..{NIC}/net/eth0"));
+            assert_eq!(of(tree).0.irqs, irqs, "{file}");
+        }
+    }
+
+    #[test]
+    fn a_device_on_another_bus_lists_its_own_interrupts_or_its_transport_does() {
+        let transport = "/sys/devices/platform/a003e00.virtio_mmio";
+        let tree = |dir: &str| {
+            Tree::new()
+                .link(&format!("{transport}/driver"), "../../../bus/platform/drivers/virtio-mmio")
+                .link(&format!("{transport}/virtio1/driver"), "../../../../bus/virtio/drivers/virtio_net")
+                .dir(&format!("{transport}/virtio1/net/eth0"))
+                .link("/sys/class/net/eth0", &format!("../../..{transport}/virtio1/net/eth0"))
+                .file(&format!("{dir}/msi_irqs/52"), "msi\n")
+        };
+        assert_eq!(of(tree(transport)).0.irqs, [52]);
+        assert_eq!(of(tree(&format!("{transport}/virtio1"))).0.irqs, [52]);
+        // The bus above may list those of all devices on it.
+        assert_eq!(of(tree("/sys/devices/platform")).0.irqs, Vec::<u32>::new());
     }
 
     #[test]

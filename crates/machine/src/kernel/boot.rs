@@ -8,12 +8,14 @@ mod cpu_lists;
 mod effect;
 mod effects;
 mod idle_states;
+mod kernel_list;
 mod misspelt;
 pub(crate) mod module_parameters;
 mod parameter;
 mod processor;
 
 pub use command_line::words;
+pub(crate) use cpu_lists::isolated_at_boot;
 pub use module_parameters::Taker;
 pub use parameter::BootParameter;
 

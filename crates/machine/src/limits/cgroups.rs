@@ -51,12 +51,15 @@ pub(crate) fn read(root: &Root, mounts: &Mounts, process: &str, who: &str, notes
     let fact = format!("cgroups of {who}");
     let (places, by_cpuset): (Vec<Place>, bool) = match root.read(format!("/proc/{process}/cgroup")) {
         Ok(text) => (text.lines().filter_map(place).collect(), false),
-        Err(e) => match notes.keep(fact, root.line(format!("/proc/{process}/cpuset")).map_err(|_| e)) {
+        Err(e) => match notes.keep(&fact, root.line(format!("/proc/{process}/cpuset")).map_err(|_| e)) {
             // It is the path in the hierarchy of the cpuset controller, of whichever version.
             Some(path) => (vec![(1, vec!["cpuset".into()], path.clone()), (2, Vec::new(), path)], true),
             None => return Vec::new(),
         },
     };
+    for (_, _, path) in places.iter().filter(|(_, _, path)| path.contains(char::REPLACEMENT_CHARACTER)) {
+        notes.missing(&fact, format_args!("the name of {path} is no UTF-8 text: its limits are not read"));
+    }
     let mounts = notes.keep("mounts of the cgroups", mounts.as_deref()).unwrap_or_default();
     let with_directory = |(version, controllers, path): Place| {
         let mount = mounts.iter().find(|mount| carries(mount, version, &controllers));
@@ -412,6 +415,21 @@ mod tests {
         let quota = quota.unwrap();
         assert_eq!((quota.cpus, quota.file.as_str()), (0.5, "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us"));
         assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_leads_to_no_limits_and_the_other_hierarchies_stay() {
+        let (cgroups, _, quota, missing) = of(Tree::new()
+            .file("/proc/self/cgroup", b"3:cpu:/a\xff\n2:memory:/m\n".as_slice())
+            .file(
+                "/proc/self/mountinfo",
+                "1 0 0:1 / /cpu rw - cgroup cgroup rw,cpu\n2 0 0:2 / /memory rw - cgroup cgroup rw,memory\n",
+            )
+            .file("/cpu/a\u{fffd}/cpu.cfs_quota_us", "40000\n")
+            .file("/cpu/a\u{fffd}/cpu.cfs_period_us", "100000\n"));
+        let directories: Vec<_> = cgroups.iter().map(|cgroup| cgroup.directory.as_deref()).collect();
+        assert_eq!((directories, quota), (vec![None, Some("/memory/m")], None));
+        assert!(missing.contains(&"cgroups of this process".to_string()), "{missing:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::cgroups::{self, NO_LIMIT};
 use super::mounts;
 use crate::procfs::key_values;
-use crate::{Notes, Root};
+use crate::{Notes, ReadError, Root};
 
 /// A cgroup whose memory is limited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,27 +35,35 @@ pub fn of_process(root: &Root, pid: u32, whose: &str, notes: &mut Notes) -> Vec<
     let mut found = Vec::new();
     for cgroup in cgroups.iter().filter(|cgroup| cgroup.has("memory")) {
         for (directory, path) in cgroup.upwards_with_paths() {
-            found.extend(at(root, cgroup.version, &directory, path));
+            found.extend(at(root, cgroup.version, &directory, path, notes));
         }
     }
     found
 }
 
-fn at(root: &Root, version: u8, directory: &str, cgroup: String) -> Option<MemoryUse> {
+fn at(root: &Root, version: u8, directory: &str, cgroup: String, notes: &mut Notes) -> Option<MemoryUse> {
     let names: &[&str] =
         if version == 2 { &["memory.max", "memory.high"] } else { &["memory.limit_in_bytes"] };
-    let number = |file: &str| root.number::<u64>(format!("{directory}/{file}")).ok();
+    let mut number = |file: &str| {
+        let read = bytes(root, &format!("{directory}/{file}"));
+        notes.keep(format_args!("{file} of cgroup {cgroup}"), read).flatten()
+    };
     let limits =
         names.iter().filter_map(|name| Some((number(name).filter(|bytes| *bytes < NO_LIMIT)?, *name)));
     let (limit_bytes, name) = limits.min()?;
-    let stat = root.read(format!("{directory}/memory.stat")).unwrap_or_default();
-    let (used, anonymous, swapped) = match version {
-        2 => (number("memory.current"), key_values::value(&stat, "anon"), number("memory.swap.current")),
-        _ => (
-            number("memory.usage_in_bytes"),
-            key_values::value(&stat, "total_rss"),
-            key_values::value(&stat, "total_swap"),
-        ),
+    let [used, swapped] = match version {
+        2 => [number("memory.current"), number("memory.swap.current")],
+        _ => [number("memory.usage_in_bytes"), None],
+    };
+    let file = format!("{directory}/memory.stat");
+    let stat = root.read(&file).unwrap_or_default();
+    let mut of_stat = |name: &str| {
+        let value = key_values::value(&stat, name).map_err(|why| ReadError::malformed(&file, why));
+        notes.keep(format_args!("{name} of cgroup {cgroup}"), value).flatten()
+    };
+    let (anonymous, swapped) = match version {
+        2 => (of_stat("anon"), swapped),
+        _ => (of_stat("total_rss"), of_stat("total_swap")),
     };
     Some(MemoryUse {
         cgroup,
@@ -65,6 +73,20 @@ fn at(root: &Root, version: u8, directory: &str, cgroup: String) -> Option<Memor
         anonymous_bytes: anonymous,
         swapped_bytes: swapped,
     })
+}
+
+/// The number of a file; `None` where there is none, or it says that there is no limit.
+fn bytes(root: &Root, path: &str) -> Result<Option<u64>, ReadError> {
+    match root.line(path) {
+        Err(e) if e.is_absent() => Ok(None),
+        Ok(text) if text == "max" => Ok(None),
+        Ok(text) => {
+            let bytes = text.parse::<u64>();
+            let quoted = || text.chars().take(40).collect::<String>();
+            bytes.map(Some).map_err(|e| ReadError::malformed(path, format!("'{}': {e}", quoted())))
+        }
+        Err(e) => Err(e),
+    }
 }
 
 #[cfg(test)]
@@ -99,6 +121,42 @@ mod tests {
             }
         );
         assert_eq!((found[1].cgroup.as_str(), found[1].anonymous_bytes), ("/box", None));
+    }
+
+    #[test]
+    fn an_odd_number_is_missing_by_itself() {
+        let tree = Tree::new()
+            .file("/proc/self/mountinfo", "1 0 0:1 / /cg rw - cgroup cgroup rw,memory\n")
+            .file("/proc/7/cgroup", "3:memory:/a\n")
+            .file("/cg/a/memory.limit_in_bytes", "200000\n")
+            .file("/cg/a/memory.stat", "total_rss -5\ntotal_swap 4096\n");
+        let mut notes = Notes::new();
+        let found = of_process(&Root::from_tree(tree), 7, "the server", &mut notes);
+        assert_eq!((found[0].anonymous_bytes, found[0].swapped_bytes), (None, Some(4096)));
+        let missing = notes.into_vec();
+        assert_eq!((missing.len(), missing[0].fact.as_str()), (1, "total_rss of cgroup /a"));
+    }
+
+    #[test]
+    fn odd_limits_and_uses_are_missing_with_a_reason_and_an_unlimited_one_is_not() {
+        let tree = |limit: &str| {
+            Tree::new()
+                .file("/proc/self/mountinfo", "1 0 0:1 / /cg rw - cgroup2 cgroup2 rw\n")
+                .file("/proc/7/cgroup", "0::/a\n")
+                .file("/cg/a/memory.max", limit)
+                .file("/cg/a/memory.high", "90000\n")
+                .file("/cg/a/memory.current", "-5\n")
+        };
+        let of = |limit: &str| {
+            let mut notes = Notes::new();
+            let found = of_process(&Root::from_tree(tree(limit)), 7, "the server", &mut notes);
+            let facts: Vec<String> = notes.into_vec().into_iter().map(|missing| missing.fact).collect();
+            (found[0].limit_bytes, found[0].used_bytes, found[0].swapped_bytes, facts)
+        };
+        let [max, current] = ["memory.max", "memory.current"].map(|file| format!("{file} of cgroup /a"));
+        assert_eq!(of("max\n"), (90_000, None, None, vec![current.clone()]));
+        assert_eq!(of("80000\n"), (80_000, None, None, vec![current.clone()]));
+        assert_eq!(of("8\u{e9}0\n"), (90_000, None, None, vec![max, current]));
     }
 
     #[test]

@@ -39,6 +39,10 @@ impl Mount {
         if path.split('/').any(|part| part == "..") {
             return None;
         }
+        // What stands for a byte that is no UTF-8 leads to another cgroup, or to none.
+        if path.contains(char::REPLACEMENT_CHARACTER) {
+            return None;
+        }
         // A cgroup that was removed while a process is still in it is marked so.
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         let shown = match self.root.as_str() {
@@ -179,6 +183,11 @@ mod tests {
         let mount = of_mountinfo(line.trim()).unwrap();
         assert_eq!(mount.directory_of("0::/docker/ab\n").unwrap(), "/sys/fs/cgroup");
         assert_eq!(mount.directory_of("0::/docker/ab/x\n").unwrap(), "/sys/fs/cgroup/x");
+        assert_eq!(
+            mount.directory_of("0::/docker/ab/\u{fffd}\n"),
+            None,
+            "in place of a byte that is no UTF-8"
+        );
         for elsewhere in ["0::/elsewhere\n", "0::/docker/abc\n", "0::/docker/ab/../x\n"] {
             assert_eq!(mount.directory_of(elsewhere), None, "{elsewhere}");
         }

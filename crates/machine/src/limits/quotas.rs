@@ -2,7 +2,7 @@
 
 use super::cgroups::{self, Cgroup};
 use super::mounts;
-use crate::procfs::key_values;
+use crate::procfs::{Malformed, key_values};
 use crate::{Notes, Root};
 
 /// A cgroup that has a quota.
@@ -78,15 +78,32 @@ fn out_of_sight<'a>(with_controller: &[&'a Cgroup]) -> Option<&'a str> {
 }
 
 /// What a `cpu.stat` says; `None` where it has no such lines.
-pub fn throttling(cpu_stat: &str) -> Option<Throttling> {
+///
+/// # Errors
+/// One of the lines has no number.
+pub fn throttling(cpu_stat: &str) -> Result<Option<Throttling>, Malformed> {
+    let value = |name: &str| key_values::value(cpu_stat, name);
+    let (periods, throttled_periods) = (value("nr_periods")?, value("nr_throttled")?);
+    let throttled_us = throttled_us(cpu_stat)?;
+    Ok(periods.zip(throttled_periods).zip(throttled_us).map(
+        |((periods, throttled_periods), throttled_us)| Throttling {
+            periods,
+            throttled_periods,
+            throttled_us,
+        },
+    ))
+}
+
+/// How long a cgroup was throttled according to its `cpu.stat`, summed over CPUs, us; `None` where it has no such line.
+///
+/// # Errors
+/// The line has no number.
+pub fn throttled_us(cpu_stat: &str) -> Result<Option<u64>, Malformed> {
     // Version 2 counts us, version 1 ns.
-    let throttled_us = key_values::value(cpu_stat, "throttled_usec")
-        .or_else(|| Some(key_values::value(cpu_stat, "throttled_time")? / 1_000));
-    Some(Throttling {
-        periods: key_values::value(cpu_stat, "nr_periods")?,
-        throttled_periods: key_values::value(cpu_stat, "nr_throttled")?,
-        throttled_us: throttled_us?,
-    })
+    match key_values::value(cpu_stat, "throttled_usec")? {
+        Some(us) => Ok(Some(us)),
+        None => Ok(key_values::value(cpu_stat, "throttled_time")?.map(|ns| ns / 1_000)),
+    }
 }
 
 #[cfg(test)]
@@ -152,12 +169,16 @@ mod tests {
 
     #[test]
     fn throttling_is_in_us_in_both_versions() {
-        let v1 = throttling("nr_periods 30\nnr_throttled 12\nthrottled_time 900000000\n").unwrap();
+        let v1 = throttling("nr_periods 30\nnr_throttled 12\nthrottled_time 900000000\n").unwrap().unwrap();
         assert_eq!((v1.periods, v1.throttled_periods, v1.throttled_us), (30, 12, 900_000));
         let v2 = "usage_usec 5\nuser_usec 4\nnr_periods 30\nnr_throttled 12\nthrottled_usec 900000\n";
-        assert_eq!(throttling(v2), Some(v1));
-        assert_eq!(throttling("usage_usec 5\nuser_usec 4\n"), None, "the top of version 2");
-        assert_eq!(throttling("nr_periods x\nnr_throttled 1\nthrottled_time 1\n"), None);
+        assert_eq!(throttling(v2), Ok(Some(v1)));
+        assert_eq!(throttling("usage_usec 5\nuser_usec 4\n"), Ok(None), "the top of version 2");
+        assert_eq!(
+            throttling("nr_periods x\nnr_throttled 1\nthrottled_time 1\n").unwrap_err().what,
+            "nr_periods"
+        );
+        assert_eq!(throttled_us("nr_periods x\nthrottled_usec 4\n"), Ok(Some(4)));
     }
 
     proptest::proptest! {

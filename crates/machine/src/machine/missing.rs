@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::procfs::Oddities;
+
 /// A fact that code asks for when it is missing. Others are known by their words alone, which nothing compares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -23,6 +25,8 @@ pub enum FactId {
     TrialFile,
     /// The CPUs of the machine.
     Cpus,
+    /// Counts of the CPU of this number, which was not online all the time.
+    CpuAway(u32),
     /// The package of some CPUs.
     Package,
     /// The SMT siblings of some CPUs, which make up their core.
@@ -35,6 +39,10 @@ pub enum FactId {
     NodeOfCpus,
     /// The CPUs of the NUMA node of this number.
     CpusOfNode(u32),
+    /// A counter of /proc/vmstat, by the kernel's name: it is there, and how far it moved is not known.
+    VmstatCounter(String),
+    /// How some tasks compete that take from a server.
+    Tasks,
 }
 
 /// A fact that is not known, and why: absent file, refused permission, malformed text.
@@ -58,6 +66,16 @@ impl Missing {
     /// The same, for code that asks for it.
     pub fn identified(self, id: FactId) -> Self {
         Self { id: Some(id), ..self }
+    }
+
+    /// The rows and fields of `file` that could not be read while the rest could: the first of them each by itself, and how many there
+    /// are besides.
+    pub fn of_odd(file: impl fmt::Display, odd: &Oddities) -> Vec<Self> {
+        let each = odd.first().iter().map(|odd| Self::new(format_args!("{file} {}", odd.what.trim()), odd));
+        let more = (odd.more() > 0).then(|| {
+            Self::new(&file, format_args!("{} more of its rows and fields are malformed", odd.more()))
+        });
+        each.chain(more).collect()
     }
 
     /// Whether it is this fact.
@@ -95,6 +113,11 @@ impl Notes {
         if self.known.insert(missing.clone()) {
             self.in_order.push(missing);
         }
+    }
+
+    /// Notes what could not be read of a file of which the rest could be.
+    pub fn odd(&mut self, file: impl fmt::Display, odd: &Oddities) {
+        Missing::of_odd(file, odd).into_iter().for_each(|missing| self.add(missing));
     }
 
     /// Turns a result into an option; an error becomes a missing `fact`.

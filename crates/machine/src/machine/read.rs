@@ -6,7 +6,7 @@ use crate::power::{self, idle};
 use crate::topology::nodes::{self, mem_total_bytes};
 use crate::topology::{caches, cpus, kinds, memory};
 use crate::{Machine, Notes, ReadError, Root};
-use crate::{devices, distances, irqs, limits, processes, virtualization};
+use crate::{devices, distances, irqs, isolation, limits, processes, virtualization};
 
 impl Machine {
     /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.
@@ -19,8 +19,12 @@ impl Machine {
         machine.power = power::read(root, &online, &mut notes);
         machine.core_kinds = kinds::read(root, &online, &machine.cpus, &machine.power.frequency);
         machine.irqs = irqs::read(root, &mut notes);
-        irqs::name_owners(&mut machine.irqs, &machine.devices);
+        devices::lines::assign(root, &mut machine.devices, &machine.irqs, &mut notes);
+        irqs::name_owners(&mut machine.irqs, &machine.devices, &mut notes);
+        devices::chain::note_unknown(&machine, &mut notes);
         machine.kernel = kernel::read(root, &mounts, &mut notes);
+        let (listed, at_boot) = (machine.kernel.isolated.as_ref(), boot::isolated_at_boot(&machine));
+        machine.isolation = isolation::read(root, &mounts, listed, &at_boot, &mut notes);
         machine.idle = idle::read(root, &online, &machine.core_kinds, &mut notes);
         machine.virtualization = virtualization::read(root, &mut notes);
         let processes = processes::read(root, mounts, &mut notes);

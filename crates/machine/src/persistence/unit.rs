@@ -117,7 +117,8 @@ fn of_cgroup(path: &str) -> Option<(&str, &'static str)> {
 /// The unit that systemd keeps a process in.
 fn unit_of_process(root: &Root, pid: u32) -> Result<String, String> {
     let path = format!("/proc/{pid}/cgroup");
-    let text = root.read(&path).map_err(|e| e.to_string())?;
+    // The unit's name becomes that of a file.
+    let text = root.read_exact(&path).map_err(|e| e.to_string())?;
     // `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)); systemd's own is the unified one, or has its name.
     let fields = text.lines().map(|line| line.splitn(3, ':').collect::<Vec<_>>());
     let mut managed = fields.filter_map(|fields| match fields[..] {

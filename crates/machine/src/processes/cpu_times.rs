@@ -20,19 +20,22 @@ pub struct CpuTime {
     pub of_kernel: bool,
 }
 
-/// All processes that can be seen, by number. Those that end meanwhile are left out. Source: /proc/PID/stat.
+/// All processes that can be seen, by number. Those that end meanwhile, or whose time is no number, are left out. Source: /proc/PID/stat.
 ///
 /// # Errors
 /// /proc names no process.
 pub fn cpu_times(root: &Root) -> Result<BTreeMap<u32, CpuTime>, ReadError> {
-    let time = |seen: Seen| CpuTime {
-        comm: seen.comm,
-        start_time_ticks: seen.start_time_ticks,
-        ticks: seen.cpu_ticks,
-        last_cpu: seen.last_cpu,
-        of_kernel: seen.kernel,
+    let time = |seen: Seen| {
+        let time = CpuTime {
+            comm: seen.comm,
+            start_time_ticks: seen.start_time_ticks,
+            ticks: seen.cpu_ticks?,
+            last_cpu: seen.last_cpu,
+            of_kernel: seen.kernel,
+        };
+        Some((seen.pid, time))
     };
-    Ok(scan::read(root)?.seen.into_iter().map(|seen| (seen.pid, time(seen))).collect())
+    Ok(scan::read(root)?.seen.into_iter().filter_map(time).collect())
 }
 
 #[cfg(test)]

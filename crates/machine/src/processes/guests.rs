@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::numbers;
 use super::scan::{self, Scan, Seen};
-use super::{numbers, text};
 use crate::procfs::escapes;
 use crate::procfs::{pid_stat, pid_status};
 use crate::root::GUEST_NAME;
@@ -98,7 +98,7 @@ pub(crate) fn find(root: &Root) -> Result<Vec<Guest>, ReadError> {
 
 /// Whether the cgroup of a guest's process is one that libvirt makes.
 pub(crate) fn is_of_libvirt(root: &Root, pid: u32) -> bool {
-    let text = text(root, &format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let text = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     text.lines().flat_map(|line| line.split('/')).any(|folder| name_of_folder(folder).is_some())
 }
 
@@ -157,10 +157,10 @@ fn guest(root: &Root, seen: &Seen, vhost: &[u32], notes: &mut Notes) -> Option<G
 /// One thread, and the accelerator if its name shows it.
 fn thread(root: &Root, dir: &str, in_kernel: bool) -> Result<(GuestThread, Option<String>), ReadError> {
     let path = format!("{dir}/stat");
-    let stat = text(root, &path)?;
+    let stat = root.read(&path)?;
     let stat = pid_stat::parse(&stat).map_err(|why| ReadError::malformed(&path, why))?;
     let path = format!("{dir}/status");
-    let status = text(root, &path)?;
+    let status = root.read(&path)?;
     let status = pid_status::parse(&status).map_err(|why| ReadError::malformed(&path, why))?;
     let guest_time = stat.guest_ticks.is_some_and(|ticks| ticks > 0);
     let (role, accelerator) = role(stat.comm, guest_time);
@@ -206,7 +206,7 @@ fn name(root: &Root, pid: u32) -> Option<String> {
 }
 
 fn of_cgroups(root: &Root, pid: u32) -> Option<String> {
-    let text = text(root, &format!("/proc/{pid}/cgroup")).ok()?;
+    let text = root.read(format!("/proc/{pid}/cgroup")).ok()?;
     let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths
         .flat_map(|path| path.split('/'))

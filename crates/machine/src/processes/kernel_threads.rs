@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::process::{policy_name, realtime_priority};
 use super::scan::{Scan, Seen};
-use super::text;
 use crate::procfs::pid_status;
 use crate::{CpuSet, Notes, ReadError, Root};
 
@@ -186,7 +185,7 @@ pub(super) fn read(root: &Root, scan: &Scan, notes: &mut Notes) -> Vec<KernelThr
 
 fn allowed(root: &Root, pid: u32) -> Result<Option<CpuSet>, ReadError> {
     let path = format!("/proc/{pid}/status");
-    let status = text(root, &path)?;
+    let status = root.read(&path)?;
     let status = pid_status::parse(&status).map_err(|why| ReadError::malformed(&path, why))?;
     Ok(status.cpus_allowed())
 }
@@ -214,10 +213,13 @@ impl KernelThreads {
             Some(priority) => format!("{} {priority}", policy_name(policy)),
             None => policy_name(policy),
         }));
-        if let Some(ticks) = ticks {
-            let us = (u128::from(seen.cpu_ticks) * 1_000_000 / u128::from(ticks)) as u64;
-            self.cpu_us = Some(self.cpu_us.unwrap_or(0).saturating_add(us));
-        }
+        let us = ticks.zip(seen.cpu_ticks);
+        let us = us.map(|(ticks, spent)| (u128::from(spent) * 1_000_000 / u128::from(ticks)) as u64);
+        // Where one of them is not known, their sum is not.
+        self.cpu_us = match self.count {
+            1 => us,
+            _ => self.cpu_us.zip(us).map(|(sum, us)| sum.saturating_add(us)),
+        };
         if let (Kind::Irq, Some(irq)) = (self.kind, irq(&seen.comm)) {
             let (tid, name) = (seen.pid, seen.comm.clone());
             self.irqs.push(IrqThread { irq, tid, name, cpus: cpus.clone(), realtime_priority });

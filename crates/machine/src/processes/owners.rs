@@ -5,11 +5,10 @@ mod environment_file;
 mod id;
 pub mod irqbalance;
 pub mod irqbalance_running;
+mod kubelet;
 mod owner;
 mod sched_ext;
 mod systemd;
-
-use serde::Deserialize;
 
 use super::scan::{self, Scan};
 use crate::{Notes, Root};
@@ -19,7 +18,7 @@ use owner::one_line;
 pub use owner::{Owner, OwnerSetting};
 
 /// Id, name, name of the process (the kernel keeps 15 characters), what it sets.
-const PROGRAMS: [(OwnerId, &str, &str, &str); 20] = [
+const PROGRAMS: [(OwnerId, &str, &str, &str); 23] = [
     (OwnerId::Irqbalance, "irqbalance", "irqbalance", "affinity of interrupt lines, every 10 seconds"),
     (
         OwnerId::Tuned,
@@ -36,6 +35,20 @@ const PROGRAMS: [(OwnerId, &str, &str, &str); 20] = [
     (OwnerId::Libvirtd, "libvirtd", "libvirtd", "affinity, cpuset and memory nodes of guests"),
     (OwnerId::Virtqemud, "virtqemud", "virtqemud", "affinity, cpuset and memory nodes of guests"),
     (OwnerId::Kubelet, "kubelet", "kubelet", "cpusets and CPU quotas of containers"),
+    // Its plugins balloons and topology-aware have names that begin with the same 15 characters.
+    (
+        OwnerId::NriResourcePolicy,
+        "NRI resource policy",
+        "nri-resource-po",
+        "cpusets and memory nodes of containers (balloons, topology-aware), when one starts or ends",
+    ),
+    (
+        OwnerId::KatalystAgent,
+        "katalyst-agent",
+        "katalyst-agent",
+        "cpusets and memory nodes of containers, again and again",
+    ),
+    (OwnerId::Koordlet, "koordlet", "koordlet", "cpusets and CPU quotas of containers, by their class"),
     (OwnerId::Docker, "docker", "dockerd", "cpusets and CPU quotas of containers"),
     (OwnerId::Containerd, "containerd", "containerd", "cpusets and CPU quotas of containers"),
     (OwnerId::CriO, "cri-o", "crio", "cpusets and CPU quotas of containers"),
@@ -80,7 +93,7 @@ pub(super) fn read(root: &Root, scan: Option<&Scan>, notes: &mut Notes) -> Vec<O
         match id {
             OwnerId::Irqbalance => irqbalance::configure(root, &mut owner, notes),
             OwnerId::Tuned => tuned(root, &mut owner),
-            OwnerId::Kubelet => kubelet(root, &mut owner, notes),
+            OwnerId::Kubelet => kubelet::configure(root, &mut owner, notes),
             _ => {}
         }
         owners.push(owner);
@@ -99,27 +112,6 @@ fn tuned(root: &Root, owner: &mut Owner) {
     // The mode alone says nothing: the package brings the file.
     let mode = profile.as_ref().and_then(|_| one_line(root, files[1].0, files[1].1));
     owner.settings.extend([profile, mode].into_iter().flatten());
-}
-
-/// The CPU manager's state: with the policy `static`, containers of whole CPUs get them for themselves.
-fn kubelet(root: &Root, owner: &mut Owner, notes: &mut Notes) {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct State {
-        policy_name: String,
-        #[serde(default)]
-        default_cpu_set: String,
-    }
-    let file = "/var/lib/kubelet/cpu_manager_state";
-    let Ok(text) = root.read(file) else { return };
-    let fact = "CPU manager of kubelet";
-    let state = serde_json::from_str::<State>(&text).map_err(|e| crate::ReadError::malformed(file, e));
-    let Some(state) = notes.keep(fact, state) else { return };
-    let setting = |key: &str, value: String| OwnerSetting { key: key.into(), value, file: file.into() };
-    owner.settings.push(setting("CPU manager policy", state.policy_name));
-    if !state.default_cpu_set.is_empty() {
-        owner.settings.push(setting("CPUs of containers without CPUs of their own", state.default_cpu_set));
-    }
 }
 
 #[cfg(test)]
@@ -146,7 +138,7 @@ mod tests {
             .file("/etc/tuned/profile_mode", "manual\n")
             .file(
                 "/var/lib/kubelet/cpu_manager_state",
-                r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"secret":{"c":"2-3"}},"checksum":1}"#,
+                r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"12-34":{"c":"2-3"}},"checksum":1}"#,
             ));
         let names: Vec<_> = owners.iter().map(|owner| (owner.name.as_str(), owner.pid)).collect();
         assert_eq!(
@@ -164,7 +156,6 @@ mod tests {
         };
         assert_eq!(told(1), ["active profile=cpu-partitioning", "profile mode=manual"]);
         assert_eq!(told(2)[0], "CPU manager policy=static");
-        assert!(!format!("{owners:?}").contains("secret"));
         assert_eq!(missing, []);
         assert!(PROGRAMS.iter().all(|(_, _, comm, _)| comm.len() <= 15));
     }
@@ -184,6 +175,9 @@ mod tests {
             OwnerId::Libvirtd | OwnerId::Virtqemud => "libvirt",
             OwnerId::Docker | OwnerId::Containerd => "container engines",
             OwnerId::Slurmd => "slurm",
+            OwnerId::NriResourcePolicy => "nri",
+            OwnerId::KatalystAgent => "katalyst",
+            OwnerId::Koordlet => "koordinator",
             _ => name,
         };
         called.to_lowercase()

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::numbers;
 use super::sockets::sockets;
-use super::{numbers, text};
 use crate::procfs::net_tcp::{self, State};
 use crate::{Missing, Root};
 
@@ -60,19 +60,26 @@ pub fn connections(root: &Root, pids: &[u32]) -> Connections {
     found.same_namespace = namespace(&first.to_string()).zip(namespace("self")).map(|(its, own)| its == own);
     let mut tables = Vec::new();
     for file in ["tcp", "tcp6"] {
-        match root.read(format!("/proc/{first}/net/{file}")) {
-            Ok(table) => tables.push(table),
+        let path = format!("/proc/{first}/net/{file}");
+        match root.read(&path) {
+            Ok(table) => tables.push((path, table)),
             Err(e) if e.is_absent() => {}
             Err(e) => found.missing.push(Missing::new("connections of the server", e)),
         }
     }
-    let sockets: Vec<_> = tables.iter().flat_map(|table| net_tcp::parse(table)).collect();
+    let mut sockets = Vec::new();
+    for (path, table) in &tables {
+        let (read, odd) = net_tcp::parse(table);
+        sockets.extend(read);
+        found.missing.extend(Missing::of_odd(path, &odd));
+    }
     let own = open_sockets(root, pids, &mut found.missing);
     let listening =
         sockets.iter().filter(|socket| socket.state == State::Listen && own.contains(&socket.inode));
     let mut listeners: BTreeMap<u16, u64> = BTreeMap::new();
     for socket in listening {
-        *listeners.entry(socket.port).or_default() += socket.receive_queue;
+        let waiting = listeners.entry(socket.port).or_default();
+        *waiting = waiting.saturating_add(socket.receive_queue);
     }
     let mut other_ends: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for socket in sockets.iter().filter(|socket| socket.state == State::Established) {
@@ -112,7 +119,7 @@ impl Connections {
             let held = sockets(root, pid).unwrap_or_default();
             let connections: u64 = held.iter().filter_map(|inode| by_inode.remove(inode)).sum();
             if connections > 0 {
-                let comm = text(root, &format!("/proc/{pid}/comm")).unwrap_or_default();
+                let comm = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
                 self.peers.push(Peer { pid, comm: comm.trim_end().to_string(), connections });
             }
         }
@@ -206,6 +213,17 @@ mod tests {
         let found = connections(&Root::from_tree(tree), &[7]);
         assert_eq!(found.peers, [Peer { pid: 9, comm: "wrk".into(), connections: 1 }]);
         assert_eq!((found.from_elsewhere, found.made), (0, 0));
+    }
+
+    #[test]
+    fn an_odd_line_leaves_the_other_connections_and_is_named() {
+        let mut text = format!("{HEAD}{}", line("0100007F:1F90", "00000000:0000", "0A", "00000002", 10));
+        text += &line("0100007F:1F90", "0100007F:9001", "01", "0000000x", 11);
+        let found = connections(&Root::from_tree(host().file("/proc/7/net/tcp", text)), &[7]);
+        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2 }]);
+        assert_eq!(found.missing.len(), 1);
+        let said = &found.missing[0];
+        assert!(said.fact.starts_with("/proc/7/net/tcp ") && said.why.contains("in line 3"), "{said:?}");
     }
 
     #[test]

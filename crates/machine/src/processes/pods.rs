@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{cgroup_tree, containers, text};
+use super::{cgroup_tree, containers};
 use crate::limits::mounts::Mount;
 use crate::{ReadError, Root};
 
@@ -86,7 +86,7 @@ impl Pod {
     pub(super) fn processes(&self, root: &Root) -> Result<(Vec<u32>, String), ReadError> {
         let (mut pids, directory) = cgroup_tree::first_with_processes(root, &self.directories)?;
         let is_holder =
-            |pid: &u32| text(root, &format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_end() == HOLDER);
+            |pid: &u32| root.read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_end() == HOLDER);
         pids.sort_by_key(is_holder);
         Ok((pids, directory))
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::numa_memory::NumaMemory;
-use super::{numbers, text};
+use super::numbers;
 use crate::limits::cgroups::{self, Cgroup, Quota};
 use crate::limits::mounts::Mounts;
-use crate::procfs::{pid_memory, pid_schedstat, pid_stat, pid_status};
+use crate::procfs::{Oddities, pid_memory, pid_schedstat, pid_stat, pid_status};
 use crate::{CpuSet, Notes, ReadError, Root};
 
 /// One process.
@@ -104,7 +104,7 @@ impl Process {
     /// Reads a process with all its threads. Absent when it has ended; what else cannot be read is noted as missing.
     pub(crate) fn read(root: &Root, mounts: &Mounts, pid: u32, notes: &mut Notes) -> Result<Self, ReadError> {
         let path = format!("/proc/{pid}/stat");
-        let stat = text(root, &path)?;
+        let stat = root.read(&path)?;
         let stat = pid_stat::parse(&stat).map_err(|why| ReadError::malformed(&path, why))?;
         let who = format!("process {pid} ({})", stat.comm);
         let mut process = Self {
@@ -136,9 +136,10 @@ impl Process {
         let pid = self.pid;
         let path = format!("/proc/{pid}/status");
         let malformed = |why| ReadError::malformed(&path, why);
-        if let Some(text) = notes.keep(format!("memory of {who}"), text(root, &path)) {
+        if let Some(text) = notes.keep(format!("memory of {who}"), root.read(&path)) {
             let memory = pid_memory::parse(&text).map_err(malformed);
             let memory = notes.keep(format!("memory of {who}"), memory).unwrap_or_default();
+            notes.odd(&path, &memory.odd);
             self.resident_bytes = memory.resident_bytes;
             self.swap_bytes = memory.swap_bytes;
             self.hugetlb_bytes = memory.hugetlb_bytes;
@@ -180,16 +181,18 @@ impl Thread {
     fn read(root: &Root, pid: u32, tid: u32, ticks: Option<u64>, gaps: &mut Gaps) -> Result<Self, ReadError> {
         let dir = format!("/proc/{pid}/task/{tid}");
         let path = format!("{dir}/stat");
-        let stat = text(root, &path)?;
+        let stat = root.read(&path)?;
         let stat = pid_stat::parse(&stat).map_err(|why| ReadError::malformed(&path, why))?;
         let us = |time: u64| ticks.map(|ticks| (u128::from(time) * 1_000_000 / u128::from(ticks)) as u64);
         let path = format!("{dir}/status");
-        let status = text(root, &path);
+        let status = root.read(&path);
         let status = status
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|text| pid_status::parse(text).map_err(|why| ReadError::malformed(&path, why)));
         let status = gaps.keep("affinity and context switches", status).unwrap_or_default();
+        gaps.odd("some lines of status", &path, &status.odd);
+        gaps.odd("some fields of stat", &format!("{dir}/stat"), &stat.odd);
         Ok(Self {
             tid,
             comm: stat.comm.to_string(),
@@ -200,8 +203,8 @@ impl Thread {
             policy: stat.policy.map(policy_name),
             realtime_priority: realtime_priority(stat.realtime_priority),
             nice: stat.nice,
-            user_us: us(stat.user_ticks),
-            system_us: us(stat.system_ticks),
+            user_us: stat.user_ticks.and_then(us),
+            system_us: stat.system_ticks.and_then(us),
             waited_us: gaps.keep("time spent waiting for a CPU", waited_us(root, &dir)).flatten(),
             voluntary_switches: status.voluntary_switches,
             involuntary_switches: status.involuntary_switches,
@@ -219,7 +222,11 @@ fn waited_us(root: &Root, dir: &str) -> Result<Option<u64>, ReadError> {
     let path = format!("{dir}/schedstat");
     let text = root.read(&path)?;
     let stat = pid_schedstat::parse(&text).map_err(|why| ReadError::malformed(&path, why))?;
-    Ok(stat.is_kept().then_some(stat.waited_ns / 1000))
+    match (stat.is_kept(), stat.waited_ns) {
+        (true, Some(ns)) => Ok(Some(ns / 1000)),
+        (true, None) => Err(ReadError::malformed(&path, &stat.odd)),
+        (false, _) => Ok(None),
+    }
 }
 
 /// What is missing of many threads for the same reason: one line, with the reason of the first.
@@ -229,6 +236,12 @@ struct Gaps(BTreeMap<&'static str, (usize, String)>);
 impl Gaps {
     fn keep<T>(&mut self, fact: &'static str, answer: Result<T, ReadError>) -> Option<T> {
         answer.map_err(|e| self.note(fact, e)).ok()
+    }
+
+    fn odd(&mut self, fact: &'static str, path: &str, odd: &Oddities) {
+        if !odd.is_empty() {
+            self.note(fact, ReadError::malformed(path, odd));
+        }
     }
 
     fn note(&mut self, fact: &'static str, error: ReadError) {

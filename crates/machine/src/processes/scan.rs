@@ -1,10 +1,8 @@
 //! One pass over /proc: what each process is called, whose child it is, whether it is a thread of the kernel.
 
-use crate::procfs::pid_stat;
+use super::pid_namespace::PidNamespace;
+use crate::procfs::pid_stat::{self, PidStat};
 use crate::{ReadError, Root};
-
-/// Number of the first pid namespace (`PROC_PID_INIT_INO` of include/linux/proc_ns.h).
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// One process, from its stat file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub(crate) struct Seen {
     pub(crate) policy: Option<u32>,
     pub(crate) realtime_priority: Option<i32>,
     /// User and system time, ticks.
-    pub(crate) cpu_ticks: u64,
+    pub(crate) cpu_ticks: Option<u64>,
     /// Start, clock ticks after boot.
     pub(crate) start_time_ticks: u64,
     /// CPU on which its first thread ran last.
@@ -33,6 +31,8 @@ pub(crate) struct Scan {
     pub(crate) seen: Vec<Seen>,
     /// Why there may be more than these; `None` when all were seen.
     pub(crate) hidden: Option<String>,
+    /// What is odd in stat files, whose processes or fields are not here: in how many, and what in the first.
+    pub(crate) odd: Option<(usize, ReadError)>,
 }
 
 /// Makes the pass. Processes that end meanwhile are left out. An error when /proc names no process at all.
@@ -42,19 +42,32 @@ pub(crate) fn read(root: &Root) -> Result<Scan, ReadError> {
         return Err(ReadError::absent("/proc", "it names no process"));
     }
     let mut seen = Vec::with_capacity(pids.len());
-    let mut refused = 0;
+    let (mut refused, mut odd) = (0, None);
     for pid in &pids {
-        match super::text(root, &format!("/proc/{pid}/stat")) {
-            Ok(text) => seen.extend(of_stat(&text)),
-            Err(e) => refused += usize::from(e.is_denied()),
+        let path = format!("/proc/{pid}/stat");
+        let text = match root.read(&path) {
+            Ok(text) => text,
+            Err(e) => {
+                refused += usize::from(e.is_denied());
+                continue;
+            }
+        };
+        let error = match pid_stat::parse(&text) {
+            Ok(stat) => {
+                seen.push(of_stat(&stat));
+                (!stat.odd.is_empty()).then(|| ReadError::malformed(&path, &stat.odd))
+            }
+            Err(why) => Some(ReadError::malformed(&path, why)),
+        };
+        if let Some(error) = error {
+            odd.get_or_insert((0, error)).0 += 1;
         }
     }
-    Ok(Scan { seen, hidden: hidden(root, &pids, refused) })
+    Ok(Scan { seen, hidden: hidden(root, &pids, refused), odd })
 }
 
-fn of_stat(text: &str) -> Option<Seen> {
-    let stat = pid_stat::parse(text).ok()?;
-    Some(Seen {
+fn of_stat(stat: &PidStat<'_>) -> Seen {
+    Seen {
         pid: stat.pid,
         comm: stat.comm.to_string(),
         ppid: stat.ppid,
@@ -62,10 +75,10 @@ fn of_stat(text: &str) -> Option<Seen> {
         no_setaffinity: stat.no_setaffinity(),
         policy: stat.policy,
         realtime_priority: stat.realtime_priority,
-        cpu_ticks: stat.user_ticks.saturating_add(stat.system_ticks),
+        cpu_ticks: stat.user_ticks.zip(stat.system_ticks).and_then(|(user, system)| user.checked_add(system)),
         start_time_ticks: stat.start_time_ticks,
         last_cpu: stat.processor,
-    })
+    }
 }
 
 /// Three ways to hide processes: hidepid=2 leaves them out, hidepid=1 refuses their files (proc(5)), and a pid
@@ -82,8 +95,8 @@ fn hidden(root: &Root, pids: &[u32], refused: usize) -> Option<String> {
             "/proc does not show process 1: it hides those of other users (hidepid) - {remedy}"
         ));
     }
-    let namespace = root.link("/proc/self/ns/pid").ok()?;
-    (namespace.as_os_str() != FIRST_PID_NAMESPACE).then(|| {
+    let is_first = PidNamespace::of_proc(root).is_first();
+    (is_first == Some(false)).then(|| {
         "this pid namespace (of a container) shows its own processes only - run outside of it".into()
     })
 }
@@ -148,7 +161,7 @@ pub(crate) mod tests {
             .file("/proc/800/stat", "garbage")
             .dir("/proc/900")
             .file("/proc/stat", "cpu 0")
-            .link("/proc/self/ns/pid", FIRST_PID_NAMESPACE)
+            .link("/proc/self/ns/pid", "pid:[4026531836]")
     }
 
     #[test]
@@ -157,11 +170,28 @@ pub(crate) mod tests {
         let pids: Vec<u32> = scan.seen.iter().map(|seen| seen.pid).collect();
         assert_eq!(pids, [1, 2, 14, 700, 701, 702]);
         let softirqs = scan.process(14).unwrap();
-        assert_eq!((softirqs.kernel, softirqs.no_setaffinity, softirqs.cpu_ticks), (true, Some(true), 50));
+        assert_eq!(
+            (softirqs.kernel, softirqs.no_setaffinity, softirqs.cpu_ticks),
+            (true, Some(true), Some(50))
+        );
         assert!(!scan.process(700).unwrap().kernel);
         assert_eq!(scan.tree(700), [700, 701, 702]);
         assert_eq!(scan.tree(702), [702]);
         assert_eq!(scan.hidden, None);
+    }
+
+    #[test]
+    fn odd_stat_files_are_counted_and_the_first_is_named() {
+        let odd = read(&Root::from_tree(tree())).unwrap().odd.unwrap();
+        assert_eq!((odd.0, odd.1.path.as_path()), (1, std::path::Path::new("/proc/800/stat")));
+        let field = stat(701, "nginx", 700, 0).replace(" 30 20 ", " x 20 ");
+        let scan = read(&Root::from_tree(tree().file("/proc/701/stat", field))).unwrap();
+        assert_eq!(
+            (scan.process(701).unwrap().cpu_ticks, scan.process(702).unwrap().cpu_ticks),
+            (None, Some(50))
+        );
+        let odd = scan.odd.unwrap();
+        assert_eq!((odd.0, odd.1.path.as_path()), (2, std::path::Path::new("/proc/701/stat")));
     }
 
     #[test]
@@ -180,6 +210,12 @@ pub(crate) mod tests {
         assert!(hidden(without_1).contains("hides those of other users"));
         let inside = tree().link("/proc/self/ns/pid", "pid:[4026532201]");
         assert!(hidden(inside).contains("pid namespace"));
+        // The host's /proc, seen from a namespace of our own, hides nothing.
+        let host = tree()
+            .file("/proc/self/status", "NSpid:\t4711\t7\n")
+            .link("/proc/self/ns/pid", "pid:[4026532201]")
+            .link("/proc/1/ns/pid", "pid:[4026531836]");
+        assert_eq!(read(&Root::from_tree(host)).unwrap().hidden, None);
         let none = read(&Root::from_tree(Tree::new().file("/proc/stat", "")));
         assert!(none.unwrap_err().is_absent());
     }

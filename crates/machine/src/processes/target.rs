@@ -1,12 +1,13 @@
-//! Which processes are meant: a number, a systemd unit, a cgroup, a container, a guest, a pod.
+//! Which processes are meant: a number, a name, a systemd unit, a cgroup, a container, a guest, a pod, a job of Slurm.
 
+mod by_command;
 mod by_name;
 
-use super::cgroup_tree;
-use super::scan::{self, Scan};
 use super::unit_name::{KINDS, is_slice, kind, unescaped};
+use super::{cgroup_tree, job, scan};
 use crate::limits::mounts::{self, Mount};
-use crate::{Class, Fault, Root};
+use crate::{Class, Fault, ReadError, Root};
+use by_name::Named;
 
 /// Most names that are offered for one that is not there.
 const MOST_OFFERED: usize = 5;
@@ -14,8 +15,9 @@ const MOST_OFFERED: usize = 5;
 const NO_PROCESS: &str = "there is no such process";
 
 /// Said where nothing is called so.
-const FORMS: &str = "a server is named by the number of a process, a unit, the path of a cgroup, the id of a container (its first 8 \
-    digits at least), the name of a guest, or the UID, name or namespace/name of a Kubernetes pod";
+const FORMS: &str = "a server is named by the number of a process, the name of a process (all:NAME: all of that name), a unit, the path of \
+    a cgroup, the id of a container (its first 8 digits at least) or what Docker or Podman calls it, the name of a guest, the UID, name or \
+    namespace/name of a Kubernetes pod, or job:NUMBER of Slurm";
 
 /// What was asked for, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,57 +26,87 @@ pub struct FoundServer {
     pub pids: Vec<u32>,
     /// The systemd unit, if one was asked for.
     pub unit: Option<String>,
-    /// Directory of the cgroup, if one was asked for, or a unit, container or pod, which have one.
+    /// Directory of the cgroup, if one was asked for, or a unit, container, pod or job, which have one.
     pub cgroup: Option<String>,
+    /// Whether all processes of a name were asked for: one that is started later belongs to them.
+    pub by_name: bool,
 }
 
-/// Finds the processes of `asked`: a process number, a path of a cgroup (it begins with `/`), a unit's name with or
-/// without its kind, a container by its id (its first 8 digits at least) or name, a guest by its name, a Kubernetes pod of this node by its UID (8
-/// characters of it at least), its name or `NAMESPACE/NAME`, the only process of that name.
-/// What is both a unit and something else is the unit.
+impl FoundServer {
+    /// Processes that nothing but their numbers holds together.
+    fn of_pids(pids: Vec<u32>) -> Self {
+        Self { pids, unit: None, cgroup: None, by_name: false }
+    }
+}
+
+/// Finds the processes of `asked`: a process number, a path of a cgroup, a unit's name with or without its kind, a container by its id (its
+/// first 8 digits at least) or name, a guest by its name, a Kubernetes pod of this node by its UID (8 characters of it at least), its name
+/// or `NAMESPACE/NAME`, a job of Slurm by `job:NUMBER`, the only process of that name, all processes of a name by `all:NAME`.
+/// What is both a unit and something else is the unit; a path without its first slash is one where nothing else is called so.
 ///
 /// # Errors
-/// No such process, unit, cgroup, container, guest or pod, with near names; several of the name, which are named; refused files.
+/// No such process, unit, cgroup, container, guest, pod or job, with near names; several of the name, which are named; refused files.
 pub fn find(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let asked = asked.trim();
+    if let Some(name) = asked.strip_prefix(by_command::ALL) {
+        return by_command::all(root, name.trim());
+    }
     match asked {
         "" => {
             Err(Fault::new(Class::Usage, "server", "no process is named", "give a process number or a unit"))
         }
         // No process has a number of 8 digits (PID_MAX_LIMIT of include/linux/threads.h), and an id may have no letters in it.
         _ if asked.bytes().all(|byte| byte.is_ascii_digit()) => match by_name::is_beginning_of_id(asked) {
-            true => by_name::find(root, asked)?.map_or_else(|| of_process(root, asked), Ok),
+            true => Named::read(root).find(asked)?.map_or_else(|| of_process(root, asked), Ok),
             false => of_process(root, asked),
         },
         _ if asked.starts_with('/') => of_cgroup(root, asked),
         _ => match of_unit(root, asked) {
-            Err(fault) if fault.class == Class::MachineLacks => match by_name::find(root, asked)? {
-                Some(found) => Ok(found),
-                None => of_command(root, asked, fault),
-            },
-            found => found,
+            Ok(found) => Ok(found),
+            Err(NoUnit::Fault(fault)) if fault.class != Class::MachineLacks => Err(fault),
+            Err(nothing) => of_any_other(root, asked, nothing),
         },
     }
 }
 
-/// The only process whose command is called so, with its descendants; workers of a master of the same name are the master's.
-fn of_command(root: &Root, asked: &str, nothing: Fault) -> Result<FoundServer, Fault> {
-    // The kernel keeps 15 bytes of the name (TASK_COMM_LEN).
-    let name =
-        asked.char_indices().find(|(at, c)| at + c.len_utf8() > 15).map_or(asked, |(at, _)| &asked[..at]);
-    let running = scan::read(root).map(|scan| called(&scan, name)).unwrap_or_default();
-    match running.as_slice() {
-        [] => Err(nothing),
-        [pid] => of_process(root, pid),
-        several => {
-            let cause = format!("there are several processes of this name: {}", several.join(", "));
-            Err(Fault::new(
-                Class::Usage,
-                format!("process {asked}"),
-                cause,
-                "give the number of the one that is meant",
-            ))
-        }
+/// Why no unit was found.
+enum NoUnit {
+    /// Something is wrong with it, or with all of them.
+    Fault(Fault),
+    /// None of those that run, which these are, is called so.
+    NotAmong(Vec<String>),
+}
+
+impl From<Fault> for NoUnit {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<ReadError> for NoUnit {
+    fn from(error: ReadError) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+/// What is no unit. What is near its name is looked for only where it is nothing else either.
+fn of_any_other(root: &Root, asked: &str, nothing: NoUnit) -> Result<FoundServer, Fault> {
+    if let Some(number) = job::asked_for(asked) {
+        return by_name::job(root, number);
+    }
+    let named = Named::read(root);
+    if let Some(found) = named.find(asked)? {
+        return Ok(found);
+    }
+    // The path of a cgroup, as programs print it that leave out its first slash.
+    let as_path = asked.contains('/').then(|| cgroup_at(root, &format!("/{asked}"))).transpose()?;
+    if let Some(found) = as_path.flatten() {
+        return Ok(found);
+    }
+    match (by_command::only(root, asked)?, nothing) {
+        (Some(found), _) => Ok(found),
+        (None, NoUnit::Fault(fault)) => Err(fault),
+        (None, NoUnit::NotAmong(units)) => Err(nothing_called(root, asked, &units, &named.names())),
     }
 }
 
@@ -87,7 +119,7 @@ fn of_process(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
         .filter(|pid| *pid > 0)
         .ok_or_else(|| Fault::new(Class::Usage, &object, "there can be no such number", "see ps(1)"))?;
     // A thread's number leads to its folder too, though /proc does not list it: its process is meant.
-    let status = super::text(root, &format!("/proc/{pid}/status")).map_err(|e| match e.is_absent() {
+    let status = root.read(format!("/proc/{pid}/status")).map_err(|e| match e.is_absent() {
         true => {
             Fault::new(Class::MachineLacks, &object, NO_PROCESS, "it may have ended; ps -e lists what runs")
         }
@@ -95,7 +127,7 @@ fn of_process(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     })?;
     let pid = crate::procfs::pid_memory::parse(&status).ok().and_then(|status| status.process).unwrap_or(pid);
     // Numbers wrap around: a child may have a lower one, and the process that was asked for is to stand first.
-    Ok(FoundServer { pids: with_descendants(root, pid), unit: None, cgroup: None })
+    Ok(FoundServer::of_pids(with_descendants(root, pid)))
 }
 
 /// The process, then those that descend from it.
@@ -106,6 +138,18 @@ fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
 
 /// The processes of a cgroup, by its directory or by its path within a hierarchy.
 fn of_cgroup(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
+    cgroup_at(root, asked)?.ok_or_else(|| {
+        Fault::new(
+            Class::MachineLacks,
+            format!("cgroup {asked}"),
+            "there is no such cgroup",
+            "systemd-cgls(1) shows those that are there",
+        )
+    })
+}
+
+/// The same; `None` where there is no such cgroup.
+fn cgroup_at(root: &Root, asked: &str) -> Result<Option<FoundServer>, Fault> {
     let object = format!("cgroup {asked}");
     let asked = asked.trim_end_matches('/');
     let mounts = cgroup_tree::trees(mounts::read(root)?);
@@ -115,25 +159,20 @@ fn of_cgroup(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let places = std::iter::once(asked.to_string()).chain(in_hierarchies);
     for directory in places {
         match cgroup_tree::processes(root, &directory) {
-            Ok(pids) => return held(pids, &object, directory, None),
+            Ok(pids) => return held(pids, &object, directory, None).map(Some),
             Err(e) if e.is_absent() => {}
             Err(e) => return Err(e.into()),
         }
     }
-    Err(Fault::new(
-        Class::MachineLacks,
-        object,
-        "there is no such cgroup",
-        "systemd-cgls(1) shows those that are there",
-    ))
+    Ok(None)
 }
 
 /// The processes of a unit, which systemd keeps in a cgroup of its name.
-fn of_unit(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
+fn of_unit(root: &Root, asked: &str) -> Result<FoundServer, NoUnit> {
     let object = format!("unit {asked}");
     let mounts = mounts::read(root).map_err(|e| match e.is_absent() {
         true => Fault::new(Class::MachineLacks, &object, &e, "give the number of a process"),
-        false => e.into(),
+        false => Fault::from(e),
     })?;
     let mounts = cgroup_tree::trees(mounts);
     let mut all: Vec<(String, String, &Mount)> = Vec::new();
@@ -161,22 +200,18 @@ fn of_unit(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
             (Some((unit, path, mount)), None) => {
                 let directory = cgroup_tree::directory(mount, path);
                 let pids = cgroup_tree::processes(root, &directory)?;
-                return held(pids, &format!("unit {unit}"), directory, Some(unit.clone()));
+                let found = held(pids, &format!("unit {unit}"), directory, Some(unit.clone()));
+                return found.map_err(NoUnit::from);
             }
             (Some((_, one, _)), Some((_, other, _))) => {
                 let cause = format!("there are several of this name: {one}, {other}");
-                return Err(Fault::new(
-                    Class::Usage,
-                    object,
-                    cause,
-                    "give the path of the one that is meant",
-                ));
+                let remedy = "give the path of the one that is meant";
+                return Err(Fault::new(Class::Usage, object, cause, remedy).into());
             }
             (None, _) => {}
         }
     }
-    let units: Vec<&str> = all.iter().map(|(unit, _, _)| unit.as_str()).collect();
-    Err(no_such_unit(root, asked, &units))
+    Err(NoUnit::NotAmong(all.into_iter().map(|(unit, _, _)| unit).collect()))
 }
 
 fn held(pids: Vec<u32>, object: &str, directory: String, unit: Option<String>) -> Result<FoundServer, Fault> {
@@ -187,18 +222,19 @@ fn held(pids: Vec<u32>, object: &str, directory: String, unit: Option<String>) -
             format!("no process is in {directory}"),
             "start it, or give the number of a process",
         )),
-        false => Ok(FoundServer { pids, unit, cgroup: Some(directory) }),
+        false => Ok(FoundServer { unit, cgroup: Some(directory), ..FoundServer::of_pids(pids) }),
     }
 }
 
-/// Says so, with units, guests and pods of nearly that name and processes of that name.
-fn no_such_unit(root: &Root, asked: &str, units: &[&str]) -> Fault {
+/// Says so, with units, guests and pods (`others`) of nearly that name and processes of that name.
+fn nothing_called(root: &Root, asked: &str, units: &[String], others: &[String]) -> Fault {
     let object = if kind(asked).is_some() { format!("unit {asked}") } else { format!("server {asked}") };
     let bare = kind(asked).map_or(asked, |kind| &asked[..asked.len() - kind.len()]);
-    let others = by_name::names(root);
-    let known: Vec<&str> = units.iter().copied().chain(others.iter().map(String::as_str)).collect();
+    let known: Vec<&str> = units.iter().chain(others).map(String::as_str).collect();
     let near = near(bare, &known);
-    let running = scan::read(root).map(|scan| called(&scan, bare)).unwrap_or_default();
+    let scan = scan::read(root).ok();
+    let called = scan.as_ref().map(|scan| by_command::called(scan, bare)).unwrap_or_default();
+    let running: Vec<String> = called.iter().take(MOST_OFFERED).map(|seen| seen.pid.to_string()).collect();
     let cause = match units.is_empty() {
         true => {
             "no container, guest or pod has this name, and no unit runs here: this system is not run by systemd, or its cgroups \
@@ -216,13 +252,6 @@ fn no_such_unit(root: &Root, asked: &str, units: &[&str]) -> Fault {
         }
     };
     Fault::new(Class::MachineLacks, object, cause, remedy)
-}
-
-/// Processes of this name that are nobody's child of the same name: masters rather than workers.
-fn called(scan: &Scan, name: &str) -> Vec<String> {
-    let called = scan.seen.iter().filter(|seen| seen.comm == name && !seen.kernel);
-    let masters = called.filter(|seen| scan.process(seen.ppid).is_none_or(|parent| parent.comm != name));
-    masters.take(MOST_OFFERED).map(|seen| seen.pid.to_string()).collect()
 }
 
 /// Units whose names hold the word, or differ from it by a third of its letters at most; the nearest first.

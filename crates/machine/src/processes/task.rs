@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::process::{policy_name, realtime_priority};
-use super::text;
 use crate::limits::cgroups;
 use crate::procfs::{pid_stat, pid_status};
-use crate::{CpuSet, ReadError, Root};
+use crate::{CpuSet, Notes, ReadError, Root};
 
 /// A session that competes with other sessions as one (sched(7), "The autogroup feature").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,15 +51,15 @@ pub struct Task {
 }
 
 impl Task {
-    /// Reads a task by its number.
+    /// Reads a task by its number. What other files than `stat` do not report is `None`; what is odd in any is noted.
     ///
     /// # Errors
-    /// It has ended, or its `stat` cannot be read. What other files do not report is `None`.
-    pub fn read(root: &Root, tid: u32) -> Result<Self, ReadError> {
+    /// It has ended, or its `stat` cannot be read.
+    pub fn read(root: &Root, tid: u32, notes: &mut Notes) -> Result<Self, ReadError> {
         let path = format!("/proc/{tid}/stat");
-        let line = text(root, &path)?;
+        let line = root.read(&path)?;
         let stat = pid_stat::parse(&line).map_err(|why| ReadError::malformed(&path, why))?;
-        let status = text(root, &format!("/proc/{tid}/status")).unwrap_or_default();
+        notes.odd(&path, &stat.odd);
         let cgroup = root.read(format!("/proc/{tid}/cgroup")).unwrap_or_default();
         Ok(Self {
             tid,
@@ -70,8 +69,8 @@ impl Task {
             policy: stat.policy.map(policy_name),
             realtime_priority: realtime_priority(stat.realtime_priority),
             nice: stat.nice,
-            cpus: pid_status::parse(&status).ok().and_then(|status| status.cpus_allowed()),
-            autogroup: root.line(format!("/proc/{tid}/autogroup")).ok().as_deref().and_then(Autogroup::parse),
+            cpus: allowed(root, tid, notes),
+            autogroup: autogroup(root, tid, notes),
             cgroup: cgroups::path_of_process(&cgroup),
         })
     }
@@ -80,6 +79,28 @@ impl Task {
     pub fn is_realtime(&self) -> bool {
         self.policy.as_deref().is_some_and(|policy| ["fifo", "rr", "deadline"].contains(&policy))
     }
+}
+
+/// CPUs on which a task may run.
+fn allowed(root: &Root, tid: u32, notes: &mut Notes) -> Option<CpuSet> {
+    let path = format!("/proc/{tid}/status");
+    let text = match root.read(&path) {
+        Err(e) if e.is_absent() => return None,
+        text => notes.keep(format_args!("affinity of task {tid}"), text)?,
+    };
+    let status = pid_status::parse(&text).map_err(|why| ReadError::malformed(&path, why));
+    let status = notes.keep(format_args!("affinity of task {tid}"), status)?;
+    notes.odd(&path, &status.odd);
+    let list = CpuSet::from_list(status.cpus_allowed_list?);
+    notes.keep(format_args!("{path} Cpus_allowed_list"), list.map_err(|why| ReadError::malformed(&path, why)))
+}
+
+/// The session's group of a task; kernels without autogroups have no such file.
+fn autogroup(root: &Root, tid: u32, notes: &mut Notes) -> Option<Autogroup> {
+    let path = format!("/proc/{tid}/autogroup");
+    let line = root.line(&path).ok().filter(|line| !line.is_empty())?;
+    let parsed = Autogroup::parse(&line).ok_or_else(|| ReadError::malformed(&path, "it names no autogroup"));
+    notes.keep(format_args!("autogroup of task {tid}"), parsed)
 }
 
 #[cfg(test)]
@@ -95,7 +116,7 @@ mod tests {
             .file("/proc/8/status", "Name:\thog\nCpus_allowed_list:\t1\n")
             .file("/proc/8/autogroup", "/autogroup-44 nice 5\n")
             .file("/proc/8/cgroup", "0::/user.slice/a\n");
-        let task = Task::read(&Root::from_tree(tree), 8).unwrap();
+        let task = Task::read(&Root::from_tree(tree), 8, &mut Notes::new()).unwrap();
         assert_eq!((task.comm.as_str(), task.cgroup.as_deref()), ("hog", Some("/user.slice/a")));
         assert_eq!(task.autogroup, Some(Autogroup { id: 44, nice: 5 }));
         assert_eq!(task.cpus.unwrap().to_list(), "1");
@@ -104,11 +125,28 @@ mod tests {
     #[test]
     fn what_is_not_reported_is_not_made_up() {
         let root = Root::from_tree(Tree::new().file("/proc/8/stat", stat(8, "hog", 1, 0)));
-        let task = Task::read(&root, 8).unwrap();
+        let mut notes = Notes::new();
+        let task = Task::read(&root, 8, &mut notes).unwrap();
         assert_eq!((task.autogroup, task.cgroup, task.cpus), (None, None, None));
-        assert!(Task::read(&root, 9).unwrap_err().is_absent());
+        assert!(Task::read(&root, 9, &mut notes).unwrap_err().is_absent());
+        assert_eq!(notes.into_vec(), [], "files that are not there");
         for line in ["", "/autogroup-x nice 0", "/autogroup-1", "/autogroup-1 nice"] {
             assert_eq!(Autogroup::parse(line), None, "{line:?}");
         }
+    }
+
+    #[test]
+    fn what_is_odd_is_noted_and_the_rest_is_read() {
+        let tree = Tree::new()
+            .file("/proc/8/stat", stat(8, "hog", 1, 0).replace(" 20 0 1 0 ", " 20 x 1 0 "))
+            .file("/proc/8/status", "Name:\thog\nThreads:\t1\nCpus_allowed_list:\t1-\n")
+            .file("/proc/8/autogroup", "/autogroup-x nice 5\n");
+        let mut notes = Notes::new();
+        let task = Task::read(&Root::from_tree(tree), 8, &mut notes).unwrap();
+        assert_eq!((task.comm.as_str(), task.nice, task.cpus, task.autogroup), ("hog", None, None, None));
+        let facts: Vec<String> = notes.into_vec().into_iter().map(|missing| missing.fact).collect();
+        assert_eq!(facts.len(), 3, "{facts:?}");
+        assert!(facts[0].starts_with("/proc/8/stat ") && facts[1].contains("Cpus_allowed_list"), "{facts:?}");
+        assert_eq!(facts[2], "autogroup of task 8");
     }
 }

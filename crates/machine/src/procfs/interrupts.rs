@@ -1,6 +1,9 @@
 //! /proc/interrupts: how often each interrupt was taken on each online CPU (proc(5), kernel/irq/proc.c, arch/*/kernel/irq.c).
 
-use super::{Malformed, columns};
+use std::collections::HashSet;
+
+use super::columns::{self, Header};
+use super::{Malformed, Oddities};
 
 /// The parsed table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +12,8 @@ pub struct Interrupts<'a> {
     pub cpus: Vec<u32>,
     /// Rows in file order.
     pub rows: Vec<Row<'a>>,
+    /// Columns, rows and counts that are not here because they could not be read.
+    pub odd: Oddities,
     counts: Vec<u64>,
 }
 
@@ -39,7 +44,7 @@ pub enum Counted {
     /// No count at all (`FIQ: usb_fiq` of some arm kernels).
     Uncounted,
     /// Another number of counts than there are columns: a CPU went on- or offline while the kernel printed the table,
-    /// and which count belongs to which CPU is unknown.
+    /// and which count belongs to which CPU is unknown; or one of them is no number.
     Torn,
 }
 
@@ -69,20 +74,40 @@ impl Interrupts<'_> {
 /// Parses the whole file.
 ///
 /// # Errors
-/// A header that names no CPU columns, a row without a colon or with several words before it, a count past 64 bits.
+/// A header that names no CPU columns, rows of which none can be read. A row without a colon or with several words before it
+/// is left out; so are the counts of a row of which one is past 64 bits. Of two rows with one IRQ number the first stays: names
+/// of the kernel's own may come twice (`LOC` of powerpc).
 pub fn parse(text: &str) -> Result<Interrupts<'_>, Malformed> {
     let mut lines = text.lines();
-    let cpus = columns::header(lines.next().unwrap_or_default())?;
+    let mut odd = Oddities::default();
+    let header = columns::header(lines.next().unwrap_or_default(), &mut odd)?;
     // A count takes at least eleven characters ('%10u' and a blank).
     let mut counts = Vec::with_capacity(text.len() / 11);
     let mut rows = Vec::with_capacity(64);
-    for (index, line) in lines.enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        rows.push(row(index + 2, line, cpus.len(), &mut counts)?);
+    let mut lines = lines.enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
+    let is_empty = lines.peek().is_none();
+    let mut numbers = HashSet::with_capacity(64);
+    for (index, line) in lines {
+        let row = row(index + 2, line, &header, &mut counts, &mut odd);
+        let Some(row) = odd.keep(row) else { continue };
+        match row.irq().is_none_or(|irq| numbers.insert(irq)) {
+            true => rows.push(row),
+            false => odd.add(Malformed::new(index + 2, row.name, "a row before it has this IRQ number")),
+        }
     }
-    Ok(Interrupts { cpus, rows, counts })
+    if rows.is_empty() && !is_empty {
+        return Err(odd.first_or(Malformed::new(2, "", "there is no row")));
+    }
+    Ok(Interrupts { cpus: header.cpus, rows, odd, counts })
 }
 
-fn row<'a>(number: usize, line: &'a str, cpus: usize, counts: &mut Vec<u64>) -> Result<Row<'a>, Malformed> {
+fn row<'a>(
+    number: usize,
+    line: &'a str,
+    header: &Header,
+    counts: &mut Vec<u64>,
+    odd: &mut Oddities,
+) -> Result<Row<'a>, Malformed> {
     let (name, rest) =
         line.split_once(':').ok_or_else(|| Malformed::new(number, line, "a row needs a name and ':'"))?;
     let name = name.trim();
@@ -94,10 +119,14 @@ fn row<'a>(number: usize, line: &'a str, cpus: usize, counts: &mut Vec<u64>) -> 
         return Err(Malformed::new(number, name, "a row's name is one word"));
     }
     let first = counts.len();
-    let (taken, tail) = columns::counts(number, rest, cpus, counts)?;
-    let counted = counted(name, &counts[first..first + taken], cpus, first, tail);
-    if !matches!(counted, Counted::PerCpu(_)) {
-        counts.truncate(first);
+    let (taken, tail) = columns::counts((number, name), rest, header.columns(), counts, odd);
+    let counted = match taken {
+        Some(_) => counted(name, &counts[first..], header.columns(), first, tail),
+        None => Counted::Uncounted,
+    };
+    match counted {
+        Counted::PerCpu(_) => header.keep_known(counts, first),
+        _ => counts.truncate(first),
     }
     let mut row = Row { name, counted, chip: "", hwirq: "", trigger: "", label: tail.trim() };
     if counted == Counted::Torn {
@@ -111,7 +140,10 @@ fn row<'a>(number: usize, line: &'a str, cpus: usize, counts: &mut Vec<u64>) -> 
 fn counted(name: &str, counts: &[u64], cpus: usize, first: usize, tail: &str) -> Counted {
     // ERR, MIS (x86) and Err (arm) are one number for the system, also where one CPU is online.
     let system = matches!(name, "ERR" | "MIS" | "Err");
+    let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
     match counts {
+        // Its first count is damaged: a row without counts is of the kernel's own and has a name behind it.
+        [] if is_number(name) || tail.split_ascii_whitespace().any(is_number) => Counted::Torn,
         [] => Counted::Uncounted,
         _ if columns::starts_with_count(tail) => Counted::Torn,
         [total] if system || (cpus > 1 && tail.trim().is_empty()) => Counted::System(*total),
@@ -120,7 +152,8 @@ fn counted(name: &str, counts: &[u64], cpus: usize, first: usize, tail: &str) ->
     }
 }
 
-/// Takes the text behind the counts of a numbered row apart: `CHIP [HWIRQ[-FLOW]] [Level|Edge]  DEVICE, DEVICE`.
+/// Takes the text behind the counts of a numbered row apart: `CHIP [HWIRQ][-FLOW] [Level|Edge]  DEVICE, DEVICE`. Chips
+/// without numbers of their own (event channels of Xen) have blanks where the number would be.
 fn source<'a>(row: &mut Row<'a>, tail: &'a str) {
     let (chip, mut rest) = word(tail);
     row.chip = chip;
@@ -136,6 +169,8 @@ fn source<'a>(row: &mut Row<'a>, tail: &'a str) {
         let start = tail.len() - tail.trim_start().len();
         row.chip = &tail[start..start + end];
         (row.hwirq, row.trigger, rest) = (hwirq, flow, word(after_second).1);
+    } else if let Some(flow) = flow_alone(second) {
+        (row.trigger, rest) = (flow, after_second);
     }
     if let (level @ ("Level" | "Edge" | "None"), after) = word(rest) {
         (row.trigger, rest) = (level, after);
@@ -154,6 +189,11 @@ fn hardware_number(word: &str) -> Option<(&str, &str)> {
     let (number, flow) = word.split_once('-').unwrap_or((word, ""));
     let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     (is_number && !flow.starts_with(|c: char| c.is_ascii_digit())).then_some((number, flow))
+}
+
+/// `-event`: the flow of a line whose chip has no numbers.
+fn flow_alone(word: &str) -> Option<&str> {
+    word.strip_prefix('-').filter(|flow| flow.starts_with(|c: char| c.is_ascii_lowercase()))
 }
 
 #[cfg(test)]

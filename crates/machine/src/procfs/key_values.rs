@@ -1,10 +1,20 @@
 //! Files of lines with a name and a number: memory.stat, memory.events, memory.oom_control, cpu.stat
 //! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst).
 
-/// The number behind this name; none where there is no such line, or no number in it.
-pub fn value(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix([' ', '\t']))?;
-    line.trim().parse().ok()
+use super::{Malformed, decimal};
+
+/// The number behind this name; none where there is no such line.
+///
+/// # Errors
+/// There is no number in it.
+pub fn value(text: &str, name: &str) -> Result<Option<u64>, Malformed> {
+    for (line, number) in text.lines().zip(1..) {
+        let value = line.strip_prefix(name).and_then(|rest| rest.strip_prefix([' ', '\t']));
+        if let Some(value) = value {
+            return decimal(number, name, value).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -14,9 +24,9 @@ mod tests {
     #[test]
     fn a_number_is_found_by_its_whole_name() {
         let text = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
-        assert_eq!(value(text, "oom_kill"), Some(3));
-        assert_eq!(value(text, "oom"), None);
-        assert_eq!(value("oom_kill\noom_kill x", "oom_kill"), None);
+        assert_eq!(value(text, "oom_kill"), Ok(Some(3)));
+        assert_eq!(value(text, "oom"), Ok(None));
+        assert_eq!(value("oom_kill\noom_kill x", "oom_kill").unwrap_err().line, 2);
     }
 
     proptest::proptest! {

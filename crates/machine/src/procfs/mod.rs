@@ -2,7 +2,10 @@
 //! and on a machine that nobody here has seen.
 //!
 //! They run ten times a second on machines with hundreds of CPUs: they borrow from the text, walk over bytes and
-//! allocate once a table; what is read again and again goes through [`table::Table`] and parses only what moved. A text that does not have the documented form is [`Malformed`]; it never panics and is never read as zero.
+//! allocate once a table; what is read again and again goes through [`table::Table`] and parses only what moved.
+//!
+//! A row or a field that does not have the documented form is missing by itself: it is no row, or `None`, and one of the [`Oddities`]
+//! beside what was parsed. A text of which nothing can be read is [`Malformed`]. Nothing panics or is read as zero.
 
 use std::fmt;
 
@@ -15,6 +18,7 @@ pub mod key_values;
 pub mod net_counters;
 pub mod net_tcp;
 pub mod numa_maps;
+mod oddities;
 pub mod pid_memory;
 pub mod pid_sched;
 pub mod pid_schedstat;
@@ -25,6 +29,8 @@ pub mod softirqs;
 pub mod stat;
 pub mod table;
 pub mod vmstat;
+
+pub use oddities::Oddities;
 
 /// Where and why a text does not have the form that the kernel documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +75,12 @@ fn decimal(line: usize, field: impl fmt::Display, text: &str) -> Result<u64, Mal
     text.parse().map_err(|e| Malformed::new(line, field, format_args!("{:?}: {e}", cut(text))))
 }
 
+/// The same of a number that has 32 bits at most.
+fn decimal32(line: usize, field: impl fmt::Display + Copy, text: &str) -> Result<u32, Malformed> {
+    let value = decimal(line, field, text)?;
+    u32::try_from(value).map_err(|_| Malformed::new(line, field, "is past 32 bits"))
+}
+
 fn cut(text: &str) -> &str {
     text.char_indices().nth(QUOTED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
@@ -90,5 +102,7 @@ mod tests {
         for bad in ["", "+1", "-1", "1x", "18446744073709551616"] {
             assert!(decimal(1, "f", bad).is_err(), "{bad}");
         }
+        assert_eq!(decimal32(1, "f", "4294967295"), Ok(u32::MAX));
+        assert!(decimal32(1, "f", "4294967296").is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! /proc/PID/net/tcp and tcp6: the TCP sockets of a network namespace (net/ipv4/tcp_ipv4.c, `get_tcp4_sock`).
 
+use super::{Malformed, Oddities};
+
 /// State of a socket that is connected (TCP_ESTABLISHED of include/net/tcp_states.h).
 const ESTABLISHED: &str = "01";
 /// State of a socket that waits for connections (TCP_LISTEN).
@@ -37,9 +39,16 @@ pub struct TcpSocket<'a> {
     pub inode: u64,
 }
 
-/// The sockets of the file, one a line. Lines of another form are left out.
-pub fn parse(text: &str) -> impl Iterator<Item = TcpSocket<'_>> {
-    text.lines().skip(1).filter_map(socket)
+/// The sockets of the file, one a line, and the lines that could not be read.
+pub fn parse(text: &str) -> (Vec<TcpSocket<'_>>, Oddities) {
+    let mut odd = Oddities::default();
+    // The first line names the columns.
+    let lines = text.lines().zip(1..).skip(1).filter(|(line, _)| !line.trim().is_empty());
+    let read = lines.filter_map(|(line, number)| {
+        odd.keep(socket(line).ok_or_else(|| Malformed::new(number, line.trim(), "is no socket")))
+    });
+    let sockets = read.collect();
+    (sockets, odd)
 }
 
 fn socket(line: &str) -> Option<TcpSocket<'_>> {
@@ -79,8 +88,8 @@ mod tests {
 
     #[test]
     fn who_listens_and_who_is_connected() {
-        let sockets: Vec<TcpSocket<'_>> = parse(TABLE).collect();
-        assert_eq!(sockets.len(), 2);
+        let (sockets, odd) = parse(TABLE);
+        assert_eq!((sockets.len(), odd.is_empty()), (2, true));
         assert_eq!(
             (sockets[0].port, sockets[0].state, sockets[0].receive_queue, sockets[0].inode),
             (8080, State::Listen, 3, 24680)
@@ -94,17 +103,30 @@ mod tests {
             format!("head\n 0: {local} {remote} 01 0:0 00:0 0 0 0 7 1 0 20 4 30 10 -1\n")
         };
         let mapped = line("0000000000000000FFFF00000100007F:1F90", "0000000000000000FFFF00000100007F:D431");
-        let ends =
-            |text: &str| parse(text).map(|s| (s.local.to_string(), s.remote.to_string())).collect::<Vec<_>>();
+        let ends = |text: &str| {
+            parse(text).0.iter().map(|s| (s.local.to_string(), s.remote.to_string())).collect::<Vec<_>>()
+        };
         assert_eq!(ends(&mapped), [("0100007F:1F90".to_string(), "0100007F:D431".to_string())]);
         let loopback = line("00000000000000000000000001000000:1F90", "00000000000000000000000001000000:D431");
         assert!(ends(&loopback)[0].0.starts_with("0000"), "::1 is no IPv4 address");
     }
 
+    #[test]
+    fn an_odd_line_is_missing_by_itself() {
+        for (from, to) in [(":1F90 00000000", ":1F9X 00000000"), ("24680", "-1"), ("00000003", "\u{fffd}")] {
+            let text = TABLE.replacen(from, to, 1);
+            let (sockets, odd) = parse(&text);
+            let inodes: Vec<u64> = sockets.iter().map(|socket| socket.inode).collect();
+            assert_eq!((inodes, odd.first()[0].line, odd.more()), (vec![13579], 2, 0), "{to}");
+        }
+        assert_eq!(parse(""), (Vec::new(), Oddities::default()));
+        assert!(parse("  sl  local_address\n\n   \n").1.is_empty(), "blank lines");
+    }
+
     proptest::proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(sl\n)?([0-9A-F:]{0,12}[ \n]?){0,40}") {
-            let _ = parse(&text).count();
+            let _ = parse(&text);
         }
     }
 }

@@ -3,12 +3,12 @@
 //!
 //! Apart from [`super::pid_status`], which is read ten times a second and does not need them.
 
-use super::{Malformed, decimal};
+use super::{Malformed, Oddities, decimal, decimal32};
 
-/// What a process holds, bytes. What the kernel did not print is `None`: a kernel thread has no memory of its own.
+/// What a process holds, bytes. What the kernel did not print, or is no number, is `None`: a kernel thread has no memory of its own.
 ///
 /// The kernel counts per CPU and adds up late, so that these are exact to some 64 pages a CPU only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PidMemory {
     /// Resident memory without huge pages of hugetlbfs (`VmRSS`).
     pub resident_bytes: Option<u64>,
@@ -24,18 +24,21 @@ pub struct PidMemory {
     pub hugetlb_bytes: Option<u64>,
     /// The process (`Tgid`), which differs from the number asked for when that is a thread's.
     pub process: Option<u32>,
+    /// Lines that could not be read.
+    pub odd: Oddities,
 }
 
 /// Parses the file; lines that are not known are passed over.
+///
+/// # Errors
+/// None of the known lines that it has can be read.
 pub fn parse(text: &str) -> Result<PidMemory, Malformed> {
     let mut memory = PidMemory::default();
     for (index, line) in text.lines().enumerate() {
         let Some((key, value)) = line.split_once(':') else { continue };
         let slot = match key {
             "Tgid" => {
-                let process = decimal(index + 1, key, value)?;
-                let number = u32::try_from(process);
-                memory.process = Some(number.map_err(|_| Malformed::new(index + 1, key, "is past 32 bits"))?);
+                memory.process = memory.odd.keep(decimal32(index + 1, key, value));
                 continue;
             }
             "VmRSS" => &mut memory.resident_bytes,
@@ -46,9 +49,13 @@ pub fn parse(text: &str) -> Result<PidMemory, Malformed> {
             "HugetlbPages" => &mut memory.hugetlb_bytes,
             _ => continue,
         };
-        *slot = Some(bytes(index + 1, key, value)?);
+        *slot = memory.odd.keep(bytes(index + 1, key, value));
     }
-    Ok(memory)
+    let odd = std::mem::take(&mut memory.odd);
+    match !odd.is_empty() && memory == PidMemory::default() {
+        true => Err(odd.first_or(Malformed::new(1, text, "none of the known lines can be read"))),
+        false => Ok(PidMemory { odd, ..memory }),
+    }
 }
 
 fn bytes(line: usize, key: &str, value: &str) -> Result<u64, Malformed> {
@@ -73,12 +80,20 @@ mod tests {
     }
 
     #[test]
-    fn malformed_values_name_their_line() {
-        for bad in ["VmRSS:\t1 MB\n", "VmRSS:\tmany kB\n", "VmSwap:\t\n", "VmRSS:\t18446744073709551615 kB\n"]
-        {
-            assert_eq!(parse(bad).unwrap_err().line, 1, "{bad}");
+    fn an_odd_line_is_missing_by_itself() {
+        for odd in [
+            "VmRSS:\t1 MB",
+            "VmRSS:\tmany kB",
+            "VmRSS:\t",
+            "VmRSS:\t18446744073709551615 kB",
+            "Tgid:\t99999999999",
+        ] {
+            assert_eq!(parse(odd).unwrap_err().line, 1, "{odd}");
+            let memory = parse(&format!("{odd}\nVmSwap:\t4 kB\n")).unwrap();
+            assert_eq!((memory.odd.first().len(), memory.odd.first()[0].line), (1, 1), "{odd}");
+            let sound = PidMemory { swap_bytes: Some(4096), odd: memory.odd.clone(), ..PidMemory::default() };
+            assert_eq!(memory, sound);
         }
-        assert!(parse("Tgid:\t99999999999\n").is_err());
     }
 
     proptest::proptest! {

@@ -3,10 +3,10 @@
 //! Its names change between kernels (`se.nr_migrations`, `se.statistics.nr_wakeups` or `nr_wakeups`): only the last part
 //! of a name is looked at.
 
-use super::{Malformed, decimal};
+use super::{Malformed, Oddities, decimal};
 
-/// The lines that are used here. What the kernel did not print is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The lines that are used here. What the kernel did not print, or is no number, is `None`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PidSched {
     /// Migrations to another CPU.
     pub migrations: Option<u64>,
@@ -18,9 +18,14 @@ pub struct PidSched {
     pub involuntary_switches: Option<u64>,
     /// Wake-ups; only where scheduler statistics are on.
     pub wakeups: Option<u64>,
+    /// Lines that could not be read.
+    pub odd: Oddities,
 }
 
 /// Parses the file.
+///
+/// # Errors
+/// None of the known lines can be read.
 pub fn parse(text: &str) -> Result<PidSched, Malformed> {
     let mut sched = PidSched::default();
     // The first lines hold the task's name, which may hold anything: what counts begins behind the rule.
@@ -39,11 +44,12 @@ pub fn parse(text: &str) -> Result<PidSched, Malformed> {
             "nr_wakeups" => &mut sched.wakeups,
             _ => continue,
         };
-        *slot = Some(decimal(index + 1, name, value)?);
+        *slot = sched.odd.keep(decimal(index + 1, name, value));
     }
+    let odd = std::mem::take(&mut sched.odd);
     match sched == PidSched::default() {
-        true => Err(Malformed::new(1, "nr_switches", "none of the known lines is there")),
-        false => Ok(sched),
+        true => Err(odd.first_or(Malformed::new(1, "nr_switches", "none of the known lines is there"))),
+        false => Ok(PidSched { odd, ..sched }),
     }
 }
 
@@ -92,6 +98,13 @@ mod tests {
         assert!(parse("cat (1, #threads: 1)\nnr_switches : 3\n").is_err());
         assert!(parse(&format!("cat\n{RULE}policy : 0\n")).is_err());
         assert_eq!(parse(&format!("cat\n{RULE}nr_switches : many\n")).unwrap_err().line, 3);
+    }
+
+    #[test]
+    fn an_odd_line_is_missing_by_itself() {
+        let sched = parse(&format!("cat\n{RULE}nr_switches : -4\nse.nr_migrations : 3\n")).unwrap();
+        assert_eq!((sched.switches, sched.migrations), (None, Some(3)));
+        assert_eq!((sched.odd.first().len(), sched.odd.first()[0].line), (1, 3));
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! /proc/PID/stat and /proc/PID/task/TID/stat: one line about a process or thread (proc_pid_stat(5), fs/proc/array.c).
 
-use super::{Malformed, decimal};
+use super::{Malformed, Oddities, decimal, decimal32};
 
-/// The fields that are used here, with their numbers in proc_pid_stat(5).
+/// The fields that are used here, with their numbers in proc_pid_stat(5). What the kernel did not print, or is no number, is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PidStat<'a> {
     /// Process or thread number (1).
@@ -22,13 +22,13 @@ pub struct PidStat<'a> {
     /// Page faults for which something had to be read, from a file or from swap (12).
     pub major_faults: Option<u64>,
     /// CPU time in user mode (14), ticks of USER_HZ.
-    pub user_ticks: u64,
+    pub user_ticks: Option<u64>,
     /// CPU time in the kernel (15), ticks of USER_HZ.
-    pub system_ticks: u64,
+    pub system_ticks: Option<u64>,
     /// Nice value (19), which a real-time thread has too.
     pub nice: Option<i32>,
     /// Threads of the process (20).
-    pub threads: u64,
+    pub threads: Option<u64>,
     /// Start time after boot (22), ticks of USER_HZ. Detects a reused number.
     pub start_time_ticks: u64,
     /// CPU that it last ran on (39); `None` before Linux 2.2.8.
@@ -41,54 +41,91 @@ pub struct PidStat<'a> {
     pub block_io_ticks: Option<u64>,
     /// Time spent running a virtual CPU (43), ticks of USER_HZ.
     pub guest_ticks: Option<u64>,
+    /// Fields that could not be read.
+    pub odd: Oddities,
 }
 
 /// Fields behind the name, 3 to 52; a kernel may add some.
 const FIELDS: usize = 50;
 
 /// Parses the file.
+///
+/// # Errors
+/// What says which process it is cannot be read: its number, name, state, parent or start time.
 pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
     let bad = |what: &str, why: &str| Malformed::new(1, what, why);
     let open = text.find('(').ok_or_else(|| bad(text, "there is no '('"))?;
     // The name may hold ')': the last one closes it, since nothing behind it has parentheses.
     let close = text.rfind(')').filter(|close| *close > open).ok_or_else(|| bad(text, "there is no ')'"))?;
-    let pid = number(&text[..open], "pid (field 1)")?;
-    let mut fields: Vec<&str> = Vec::with_capacity(FIELDS);
-    fields.extend(text[close + 1..].split_ascii_whitespace());
-    // Numbers as in the manual page: field 3 is the first behind the name.
-    let field = |n: usize| fields.get(n - 3).copied();
-    let ticks = |n: usize| -> Result<u64, Malformed> {
-        let text = field(n).ok_or_else(|| bad(&format!("field {n}"), "is not there"))?;
-        decimal(1, format_args!("field {n}"), text)
-    };
-    let signed = |n: usize| -> Result<Option<i32>, Malformed> {
-        let parse =
-            |word: &str| word.parse().map_err(|_| bad(&format!("field {n}"), "is no number in range"));
-        field(n).map(parse).transpose()
-    };
-    let state = field(3)
+    let pid = decimal32(1, "pid (field 1)", &text[..open])?;
+    let mut words: Vec<&str> = Vec::with_capacity(FIELDS);
+    words.extend(text[close + 1..].split_ascii_whitespace());
+    let fields = Fields(&words);
+    let state = fields
+        .word(3)
         .and_then(|word| word.chars().next())
         .ok_or_else(|| bad("state (field 3)", "is not there"))?;
-    Ok(PidStat {
+    let ppid = decimal32(1, "ppid (field 4)", fields.word(4).unwrap_or_default())?;
+    let start_time_ticks = fields.number(22)?;
+    let mut odd = Oddities::default();
+    let stat = PidStat {
         pid,
         comm: &text[open + 1..close],
         state,
-        ppid: number(field(4).unwrap_or_default(), "ppid (field 4)")?,
-        group: field(5).and_then(|word| word.parse().ok()),
-        flags: field(9).and_then(|word| word.parse().ok()),
-        minor_faults: field(10).and_then(|word| word.parse().ok()),
-        major_faults: field(12).and_then(|word| word.parse().ok()),
-        user_ticks: ticks(14)?,
-        system_ticks: ticks(15)?,
-        nice: signed(19)?,
-        threads: ticks(20)?,
-        start_time_ticks: ticks(22)?,
-        processor: field(39).map(|word| number(word, "processor (field 39)")).transpose()?,
-        realtime_priority: signed(40)?,
-        policy: field(41).map(|word| number(word, "policy (field 41)")).transpose()?,
-        block_io_ticks: field(42).map(|_| ticks(42)).transpose()?,
-        guest_ticks: field(43).map(|_| ticks(43)).transpose()?,
-    })
+        ppid,
+        group: fields.word(5).and_then(|word| word.parse().ok()),
+        flags: fields.printed(9, &mut odd),
+        minor_faults: fields.printed(10, &mut odd),
+        major_faults: fields.printed(12, &mut odd),
+        user_ticks: odd.keep(fields.number(14)),
+        system_ticks: odd.keep(fields.number(15)),
+        nice: fields.signed(19, &mut odd),
+        threads: odd.keep(fields.number(20)),
+        start_time_ticks,
+        processor: fields.printed32(39, &mut odd),
+        realtime_priority: fields.signed(40, &mut odd),
+        policy: fields.printed32(41, &mut odd),
+        block_io_ticks: fields.printed(42, &mut odd),
+        guest_ticks: fields.printed(43, &mut odd),
+        odd: Oddities::default(),
+    };
+    Ok(PidStat { odd, ..stat })
+}
+
+/// The words behind the name, by their numbers in the manual page.
+struct Fields<'a>(&'a [&'a str]);
+
+impl<'a> Fields<'a> {
+    fn word(&self, field: usize) -> Option<&'a str> {
+        // Field 3 is the first behind the name.
+        self.0.get(field.checked_sub(3)?).copied()
+    }
+
+    /// A number that every kernel prints.
+    fn number(&self, field: usize) -> Result<u64, Malformed> {
+        match self.word(field) {
+            Some(word) => decimal(1, format_args!("field {field}"), word),
+            None => Err(Malformed::new(1, format_args!("field {field}"), "is not there")),
+        }
+    }
+
+    /// A number that the kernel may not print.
+    fn printed(&self, field: usize, odd: &mut Oddities) -> Option<u64> {
+        odd.keep(decimal(1, format_args!("field {field}"), self.word(field)?))
+    }
+
+    /// The same of 32 bits.
+    fn printed32(&self, field: usize, odd: &mut Oddities) -> Option<u32> {
+        odd.keep(decimal32(1, format_args!("field {field}"), self.word(field)?))
+    }
+
+    /// The same with a sign.
+    fn signed(&self, field: usize, odd: &mut Oddities) -> Option<i32> {
+        let number = self.word(field)?.parse();
+        odd.keep(
+            number.map_err(|_| Malformed::new(1, format_args!("field {field}"), "is no number in range")),
+        )
+    }
 }
 
 /// A thread of the kernel itself (PF_KTHREAD of include/linux/sched.h).
@@ -115,13 +152,8 @@ impl PidStat<'_> {
 
     /// Whether the process has ended and only waits to be reaped: its first thread has exited, and no other thread of it goes on.
     pub fn ended(&self) -> bool {
-        self.has_exited() && self.threads <= 1
+        self.has_exited() && self.threads.is_some_and(|threads| threads <= 1)
     }
-}
-
-fn number(text: &str, what: &str) -> Result<u32, Malformed> {
-    let value = decimal(1, what, text)?;
-    u32::try_from(value).map_err(|_| Malformed::new(1, what, "is past 32 bits"))
 }
 
 #[cfg(test)]
@@ -138,7 +170,7 @@ mod tests {
         let stat = parse(&text).unwrap();
         assert_eq!((stat.pid, stat.comm, stat.state, stat.ppid), (7925, "cat", 'S', 7915));
         assert_eq!((stat.minor_faults, stat.major_faults), (Some(97), Some(0)));
-        assert_eq!((stat.user_ticks, stat.system_ticks, stat.threads), (31, 7, 3));
+        assert_eq!((stat.user_ticks, stat.system_ticks, stat.threads), (Some(31), Some(7), Some(3)));
         assert_eq!((stat.start_time_ticks, stat.processor), (106623, Some(1)));
         assert_eq!((stat.block_io_ticks, stat.guest_ticks), (Some(5), Some(2)));
         assert_eq!((stat.group, stat.nice), (Some(7915), Some(0)));
@@ -163,7 +195,7 @@ mod tests {
         assert_eq!((stat.nice, stat.realtime_priority, stat.policy), (Some(-5), Some(40), Some(1)));
         let ending = format!("7925 (cat) {TAIL}").replace("S 7915 7915", "X 7915 -1");
         assert_eq!(parse(&ending).unwrap().group, None);
-        assert!(parse(&fifo.replace(" 40 1 5", " x 1 5")).is_err());
+        assert!(parse(&fifo).unwrap().odd.is_empty());
     }
 
     #[test]
@@ -190,13 +222,32 @@ mod tests {
     #[test]
     fn malformed_lines_name_the_field() {
         let torn = parse("7925 (cat) S 7915 7915").unwrap_err();
-        assert_eq!((torn.what.as_str(), torn.why.as_str()), ("field 14", "is not there"));
+        assert_eq!((torn.what.as_str(), torn.why.as_str()), ("field 22", "is not there"));
         for bad in
             ["", "7925", "7925 cat S", "(cat) S 1", "7925 )cat( S", "7925 (cat)", "99999999999 (cat) S 1 1"]
         {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
         assert!(parse(&format!("7925 (cat) {}", TAIL.replace("7915", "-1"))).is_err());
+    }
+
+    #[test]
+    fn an_odd_field_is_missing_by_itself() {
+        let sound = format!("7925 (cat) {TAIL}");
+        let sound = parse(&sound).unwrap();
+        let text =
+            format!("7925 (cat) {TAIL}").replace(" 31 7 ", " -31 7 ").replace("0 17 1 0 0 5", "0 17 1 x 0 5");
+        let stat = parse(&text).unwrap();
+        assert_eq!((stat.user_ticks, stat.realtime_priority), (None, None));
+        let odd: Vec<&str> = stat.odd.first().iter().map(|odd| odd.what.as_str()).collect();
+        assert_eq!(odd, ["field 14", "field 40"]);
+        let healed = PidStat {
+            user_ticks: sound.user_ticks,
+            realtime_priority: sound.realtime_priority,
+            odd: Oddities::default(),
+            ..stat
+        };
+        assert_eq!(healed, sound);
     }
 
     proptest! {
@@ -209,7 +260,7 @@ mod tests {
         fn any_name_and_times_are_read_back(comm in "[^\u{0}]{0,15}", user in any::<u64>(), start in any::<u64>()) {
             let text = format!("1 ({comm}) R 0 1 1 0 -1 0 0 0 0 0 {user} 4 0 0 20 0 1 0 {start} 0 0 0");
             let stat = parse(&text).unwrap();
-            prop_assert_eq!((stat.comm, stat.user_ticks, stat.start_time_ticks), (comm.as_str(), user, start));
+            prop_assert_eq!((stat.comm, stat.user_ticks, stat.start_time_ticks), (comm.as_str(), Some(user), start));
             prop_assert_eq!(stat.processor, None);
         }
     }

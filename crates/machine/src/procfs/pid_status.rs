@@ -1,9 +1,9 @@
 //! /proc/PID/status and /proc/PID/task/TID/status: `Key:\tvalue` lines (proc_pid_status(5), fs/proc/array.c).
 
-use super::{Malformed, decimal};
+use super::{Malformed, Oddities, decimal, decimal32};
 use crate::CpuSet;
 
-/// The lines that are used here. What the kernel did not print is `None`.
+/// The lines that are used here. What the kernel did not print, or cannot be read, is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PidStatus<'a> {
     /// Real, effective, saved and file system user.
@@ -18,6 +18,8 @@ pub struct PidStatus<'a> {
     pub voluntary_switches: Option<u64>,
     /// Context switches because another task was to run.
     pub involuntary_switches: Option<u64>,
+    /// Lines that could not be read.
+    pub odd: Oddities,
 }
 
 impl PidStatus<'_> {
@@ -33,30 +35,34 @@ impl PidStatus<'_> {
 }
 
 /// Parses the file. Lines that are not known are passed over.
+///
+/// # Errors
+/// None of the known lines can be read.
 pub fn parse(text: &str) -> Result<PidStatus<'_>, Malformed> {
-    let mut status = PidStatus::default();
+    let (mut status, mut odd) = (PidStatus::default(), Oddities::default());
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         // The kernel escapes line ends in the name, so each line is a key and a value.
         let Some((key, value)) = line.split_once(':') else { continue };
         let value = value.trim();
         match key {
-            "Uid" => status.uids = Some(uids(number, value)?),
-            "Threads" => status.threads = Some(decimal(number, key, value)?),
-            "Cpus_allowed_list" => status.cpus_allowed_list = Some(list(number, key, value)?),
-            "Mems_allowed_list" => status.mems_allowed_list = Some(list(number, key, value)?),
-            "voluntary_ctxt_switches" => status.voluntary_switches = Some(decimal(number, key, value)?),
-            "nonvoluntary_ctxt_switches" => status.involuntary_switches = Some(decimal(number, key, value)?),
+            "Uid" => status.uids = odd.keep(uids(number, value)),
+            "Threads" => status.threads = odd.keep(decimal(number, key, value)),
+            "Cpus_allowed_list" => status.cpus_allowed_list = odd.keep(list(number, key, value)),
+            "Mems_allowed_list" => status.mems_allowed_list = odd.keep(list(number, key, value)),
+            "voluntary_ctxt_switches" => status.voluntary_switches = odd.keep(decimal(number, key, value)),
+            "nonvoluntary_ctxt_switches" => {
+                status.involuntary_switches = odd.keep(decimal(number, key, value));
+            }
             _ => {}
         }
     }
     match status == PidStatus::default() {
-        true => Err(Malformed::new(
-            1,
-            text.lines().next().unwrap_or_default(),
-            "none of the known lines is there",
-        )),
-        false => Ok(status),
+        true => {
+            let first = text.lines().next().unwrap_or_default();
+            Err(odd.first_or(Malformed::new(1, first, "none of the known lines is there")))
+        }
+        false => Ok(PidStatus { odd, ..status }),
     }
 }
 
@@ -65,8 +71,7 @@ fn uids(line: usize, value: &str) -> Result<[u32; 4], Malformed> {
     let mut words = value.split_ascii_whitespace();
     for uid in &mut uids {
         let word = words.next().ok_or_else(|| Malformed::new(line, "Uid", "fewer than four numbers"))?;
-        *uid = u32::try_from(decimal(line, "Uid", word)?)
-            .map_err(|_| Malformed::new(line, "Uid", "is past 32 bits"))?;
+        *uid = decimal32(line, "Uid", word)?;
     }
     Ok(uids)
 }
@@ -109,13 +114,25 @@ mod tests {
             ("Threads:\tmany\n", 1),
             ("Name:\tx\nUid:\t1\t2\t3\n", 2),
             ("Uid:\t1\t2\t3\t99999999999\n", 1),
-            ("Threads:\t1\nCpus_allowed_list:\tall\n", 2),
+            ("Name:\tx\nCpus_allowed_list:\tall\n", 2),
             ("voluntary_ctxt_switches:\t-1\n", 1),
             ("", 1),
             ("nothing\n", 1),
         ] {
             assert_eq!(parse(bad).unwrap_err().line, line, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_odd_line_is_missing_by_itself() {
+        let sound = parse(TEXT).unwrap();
+        assert!(sound.odd.is_empty());
+        let text = TEXT.replace("voluntary_ctxt_switches:\t42", "voluntary_ctxt_switches:\t4 2");
+        let odd = parse(&text).unwrap();
+        assert_eq!((odd.voluntary_switches, odd.odd.first()[0].line), (None, 10));
+        let healed = PidStatus { voluntary_switches: Some(42), odd: Oddities::default(), ..odd };
+        assert_eq!(healed, sound);
+        assert_eq!(parse(&TEXT.replace("0-1,8", "0-1;8")).unwrap().threads, Some(5));
     }
 
     proptest! {

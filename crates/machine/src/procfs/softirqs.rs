@@ -1,6 +1,6 @@
 //! /proc/softirqs: how often each kind of softirq ran on each CPU (proc_pid_softirqs in fs/proc/softirqs.c).
 
-use super::{Malformed, columns};
+use super::{Malformed, Oddities, columns};
 
 /// The parsed table. The kernel prints every *possible* CPU, so offline ones are there and stand still.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub struct Softirqs<'a> {
     pub cpus: Vec<u32>,
     /// Row names in file order: `HI`, `TIMER`, `NET_TX`, `NET_RX`, ...
     pub names: Vec<&'a str>,
+    /// Columns and rows that are not here because they could not be read.
+    pub odd: Oddities,
     counts: Vec<u64>,
 }
 
@@ -19,24 +21,54 @@ impl<'a> Softirqs<'a> {
     }
 }
 
-/// Parses the whole file. Every row must have a count for every column.
+/// Parses the whole file. A row that has no name, or not one count for every column, is left out.
+///
+/// # Errors
+/// A header that names no CPU columns, rows of which none can be read.
 pub fn parse(text: &str) -> Result<Softirqs<'_>, Malformed> {
     let mut lines = text.lines();
-    let cpus = columns::header(lines.next().unwrap_or_default())?;
-    let (mut names, mut counts) = (Vec::new(), Vec::with_capacity(cpus.len() * 10));
+    let mut odd = Oddities::default();
+    let header = columns::header(lines.next().unwrap_or_default(), &mut odd)?;
+    let (mut names, mut counts) = (Vec::new(), Vec::with_capacity(header.columns() * 10));
+    let mut is_empty = true;
     for (index, line) in lines.enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let number = index + 2;
-        let (name, rest) =
-            line.split_once(':').ok_or_else(|| Malformed::new(number, line, "a row needs a name and ':'"))?;
-        let (taken, rest) = columns::counts(number, rest, cpus.len(), &mut counts)?;
-        if taken < cpus.len() || !rest.trim().is_empty() {
-            let why =
-                format_args!("expected {} counts, found {taken} and then {:?}", cpus.len(), super::cut(rest));
-            return Err(Malformed::new(number, name.trim(), why));
+        is_empty = false;
+        let first = counts.len();
+        match row(index + 2, line, header.columns(), &mut counts, &mut odd) {
+            Some(name) => {
+                header.keep_known(&mut counts, first);
+                names.push(name);
+            }
+            None => counts.truncate(first),
         }
-        names.push(name.trim());
     }
-    Ok(Softirqs { cpus, names, counts })
+    if names.is_empty() && !is_empty {
+        return Err(odd.first_or(Malformed::new(2, "", "there is no row")));
+    }
+    Ok(Softirqs { cpus: header.cpus, names, odd, counts })
+}
+
+/// The name of a row, whose counts it appends; `None` for an odd one.
+fn row<'a>(
+    number: usize,
+    line: &'a str,
+    columns: usize,
+    counts: &mut Vec<u64>,
+    odd: &mut Oddities,
+) -> Option<&'a str> {
+    let Some((name, rest)) = line.split_once(':') else {
+        odd.add(Malformed::new(number, line, "a row needs a name and ':'"));
+        return None;
+    };
+    let name = name.trim();
+    let (taken, rest) = columns::counts((number, name), rest, columns, counts, odd);
+    let taken = taken?;
+    if taken < columns || !rest.trim().is_empty() {
+        let why = format_args!("expected {columns} counts, found {taken} and then {:?}", super::cut(rest));
+        odd.add(Malformed::new(number, name, why));
+        return None;
+    }
+    Some(name)
 }
 
 #[cfg(test)]
@@ -57,16 +89,37 @@ mod tests {
     }
 
     #[test]
-    fn a_short_long_or_nameless_row_is_malformed() {
+    fn a_table_of_which_nothing_can_be_read_names_the_line() {
         for (bad, line) in [
             ("CPU0 CPU1\nHI: 1\n", 2),
             ("CPU0\nHI: 1 2\n", 2),
-            ("CPU0\nHI: 1\nTIMER 3\n", 3),
+            ("CPU0\n\nTIMER 3\n", 3),
             ("CPU0\nHI: x\n", 2),
             ("", 1),
         ] {
             assert_eq!(parse(bad).unwrap_err().line, line, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_odd_row_is_missing_by_itself() {
+        for odd in ["11639 x", "11639", "11639 1 2", "-1 10537", "1 99999999999999999999"] {
+            let text = TWO_CPUS.replace("11639      10537", odd);
+            let table = parse(&text).unwrap();
+            let rows: Vec<_> = table.rows().collect();
+            assert_eq!(rows, [("HI", &[0, 0][..]), ("NET_RX", &[1820, 2056][..])], "{odd}");
+            assert_eq!((table.odd.first().len(), table.odd.first()[0].line), (1, 3), "{odd}");
+        }
+        // Three columns and rows of two counts.
+        assert_eq!(parse(&TWO_CPUS.replace("CPU0", "CP 0")).unwrap_err().line, 1);
+    }
+
+    #[test]
+    fn a_column_without_a_cpu_is_nobodys() {
+        let text = TWO_CPUS.replace("CPU0", "CPX0");
+        let table = parse(&text).unwrap();
+        assert_eq!(table.cpus, [1]);
+        assert_eq!(table.rows().nth(1), Some(("TIMER", &[10537][..])));
     }
 
     proptest! {

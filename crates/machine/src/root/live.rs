@@ -8,6 +8,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::container_name::{self, CONTAINER_NAME};
 use super::folder_cache::FolderCache;
 use super::guest_name::{self, GUEST_NAME};
 use super::io_priority::{self, IO_PRIORITY};
@@ -176,6 +177,9 @@ fn asked_for(name: &str) -> Result<String, ReadError> {
     }
     if let Some(pid) = name.strip_prefix(GUEST_NAME) {
         return guest_name::query(name, pid);
+    }
+    if let Some(container) = name.strip_prefix(CONTAINER_NAME) {
+        return container_name::query(name, container);
     }
     match name.strip_prefix(IO_PRIORITY) {
         Some(tid) => io_priority::query(name, tid),

@@ -8,10 +8,10 @@ use super::{ReadError, Root};
 use crate::CpuSet;
 
 impl Root {
-    /// The text of a file without blanks, line ends and NULs around it.
+    /// The value in a file of one, without blanks, line ends and NULs around it. One that is no UTF-8 is `Malformed`.
     pub fn line(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
         // Some kernels print a NUL before the line end where they mean an empty set.
-        Ok(self.read(path)?.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string())
+        Ok(self.read_exact(path)?.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string())
     }
 
     /// A file that holds one number.
@@ -31,7 +31,7 @@ impl Root {
 
     /// A file that holds a mask of CPUs (`ff,00000001`).
     pub fn cpu_mask(&self, path: impl AsRef<Path>) -> Result<CpuSet, ReadError> {
-        let text = self.read(path.as_ref())?;
+        let text = self.read_exact(path.as_ref())?;
         CpuSet::from_mask(&text).map_err(|e| ReadError::malformed(path, e))
     }
 
@@ -83,6 +83,21 @@ mod tests {
         assert!(root.cpu_list("/nul").unwrap().is_empty());
         assert_eq!(root.cpu_mask("/empty").unwrap_err().kind, Cause::Malformed);
         assert_eq!(root.cpu_list("/bad").unwrap_err().kind, Cause::Malformed);
+    }
+
+    #[test]
+    fn an_odd_byte_makes_one_value_malformed_and_is_replaced_in_a_text_of_rows() {
+        let root = Root::from_tree(Tree::new().file("/x", b"4 \xff\n5\n\0".as_slice()));
+        assert_eq!(root.read("/x").unwrap(), "4 \u{fffd}\n5\n");
+        for refused in [
+            root.read_exact("/x").map(drop),
+            root.line("/x").map(drop),
+            root.number::<u32>("/x").map(drop),
+            root.cpu_list("/x").map(drop),
+            root.cpu_mask("/x").map(drop),
+        ] {
+            assert_eq!(refused.unwrap_err().kind, Cause::Malformed);
+        }
     }
 
     #[test]

@@ -59,8 +59,8 @@ pub(crate) fn read(root: &Root, cpus: &[Cpu], online: &CpuSet, notes: &mut Notes
         }
         failed.into_iter().for_each(|(fact, cpu, why)| gaps.note(fact, cpu, why));
     }
+    let mut caches = apart(known.caches, &mut gaps);
     gaps.report(&[(CACHES, FactId::Caches)], notes);
-    let mut caches = known.caches;
     caches.sort_by(|a, b| (a.level, a.kind, &a.cpus).cmp(&(b.level, b.kind, &b.cpus)));
     caches
 }
@@ -105,8 +105,44 @@ fn in_parallel<T: Send>(portions: &[Vec<u32>], work: impl Fn(&[u32]) -> T + Sync
     answers.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
+/// The caches, of which those of one level and kind have no CPU in common or all of them: where CPUs disagree, what was read
+/// first holds.
+fn apart(caches: Vec<Cache>, gaps: &mut Gaps) -> Vec<Cache> {
+    let mut kept: Vec<Cache> = Vec::with_capacity(caches.len());
+    let mut places: BTreeMap<(u32, CacheType, u32), usize> = BTreeMap::new();
+    for mut cache in caches {
+        let Cache { level, kind, .. } = cache;
+        let others: BTreeMap<u32, usize> = cache
+            .cpus
+            .iter()
+            .filter_map(|cpu| Some((cpu, *places.get(&(level, kind, cpu))?)))
+            .filter(|(_, place)| kept[*place].cpus != cache.cpus)
+            .collect();
+        for (cpu, place) in &others {
+            let (one, other) = (&kept[*place].cpus, &cache.cpus);
+            let why = format!(
+                "{CPUS}/cpu*/cache: its cache of level {level} is shared by CPUs '{one}', and by another CPU's list by '{other}'"
+            );
+            gaps.note(AGREED, *cpu, why);
+        }
+        let taken: CpuSet = others.into_keys().collect();
+        cache.cpus = cache.cpus.difference(&taken);
+        if !cache.cpus.is_empty() {
+            places.extend(cache.cpus.iter().map(|cpu| ((level, kind, cpu), kept.len())));
+            kept.push(cache);
+        }
+    }
+    kept
+}
+
 /// Caches of a CPU, as a missing fact.
 const CACHES: &str = "caches";
+/// One of them, likewise.
+const ONE_CACHE: &str = "a cache";
+/// Who shares one of them, likewise.
+const SHARERS: &str = "CPUs that share a cache";
+/// Caches that CPUs agree about, likewise.
+const AGREED: &str = "undisputed caches";
 
 /// A fact that is missing on a CPU, and why.
 type Failed = (&'static str, u32, String);
@@ -164,9 +200,11 @@ impl KnownCaches {
             let place = match folder.places.get(&(index, cpu)) {
                 Some(place) => Some(*place),
                 None => {
-                    let cache = one(root, &dir, (cpu, index), online, &mut folder);
-                    let failed = |e: ReadError| self.failed.push(("a cache", cpu, e.to_string()));
-                    let place = cache.map_err(failed).ok().map(|cache| self.add(cache));
+                    let mut notes = |fact, why| self.failed.push((fact, cpu, why));
+                    let cache = one(root, &dir, (cpu, index), online, &mut folder, &mut notes);
+                    let failed = |e: ReadError| notes(ONE_CACHE, e.to_string());
+                    let cache = cache.map_err(failed).ok();
+                    let place = cache.map(|cache| self.add(cache));
                     let cpus = place.iter().flat_map(|place| self.caches[*place].cpus.iter());
                     folder.places.extend(
                         cpus.filter(|other| *other != cpu)
@@ -204,13 +242,20 @@ fn one(
     (cpu, index): (u32, u32),
     online: &CpuSet,
     Folder { kinds, masks_only, .. }: &mut Folder,
+    note: &mut dyn FnMut(&'static str, String),
 ) -> Result<Cache, ReadError> {
     let dir = format!("{caches}/index{index}");
-    let cpus = sharers(root, &dir, masks_only)?.intersection(online);
-    if !cpus.contains(cpu) {
-        let why = format!("it names CPUs {cpus} and not CPU {cpu} itself");
-        return Err(ReadError::malformed(format!("{dir}/shared_cpu_list"), why));
-    }
+    let named = sharers(root, &dir, cpu, masks_only)?;
+    let cpus = match named.contains(cpu) {
+        true => named.intersection(online),
+        false => {
+            let why = format!(
+                "{dir}: neither shared_cpu_list ('{named}') nor shared_cpu_map names CPU {cpu} itself; the cache is taken to be its own"
+            );
+            note(SHARERS, why);
+            CpuSet::single(cpu)
+        }
+    };
     // PowerPC and some virtual machines give 0K or no size: not known, rather than a cache of nothing.
     let bytes = match root.line(format!("{dir}/size")) {
         Ok(text) => Some(parse_size(&text).map_err(|why| ReadError::malformed(format!("{dir}/size"), why))?),
@@ -227,15 +272,20 @@ fn one(
     Ok(Cache { level, kind, bytes, cpus })
 }
 
-/// The CPUs that share a cache. Kernels before 2.6.26 print only masks: the first one that does is enough to know.
-fn sharers(root: &Root, dir: &str, masks_only: &mut bool) -> Result<CpuSet, ReadError> {
+/// The CPUs that share a cache. Kernels before 2.6.26 print only masks: the first one that does is enough to know. A list that does
+/// not name the CPU that has it is no list of sharers; the mask may be one.
+fn sharers(root: &Root, dir: &str, cpu: u32, masks_only: &mut bool) -> Result<CpuSet, ReadError> {
+    let mask = || root.cpu_mask(format!("{dir}/shared_cpu_map"));
     if !*masks_only {
         match root.cpu_list(format!("{dir}/shared_cpu_list")) {
             Err(e) if e.is_absent() => {}
+            Ok(list) if !list.contains(cpu) => {
+                return Ok(mask().ok().filter(|mask| mask.contains(cpu)).unwrap_or(list));
+            }
             other => return other,
         }
     }
-    let cpus = root.cpu_mask(format!("{dir}/shared_cpu_map"))?;
+    let cpus = mask()?;
     *masks_only = true;
     Ok(cpus)
 }
@@ -334,6 +384,47 @@ mod tests {
         let read: Vec<&str> = capture.files().filter(|file| file.ends_with("/level")).collect();
         assert_eq!(read.len(), 3, "{read:?}");
         assert!(!read.iter().any(|file| file.contains("cpu1/")), "{read:?}");
+    }
+
+    #[test]
+    fn a_list_without_its_own_cpu_gives_way_to_the_mask_and_else_the_cache_is_private() {
+        let l2 = |tree: Tree, cpu: u32, list: &str, mask: Option<&str>| {
+            let dir = format!("{CPUS}/cpu{cpu}/cache/index0");
+            let tree = tree.file(&format!("{dir}/level"), "2").file(&format!("{dir}/type"), "Unified");
+            let tree = tree.file(&format!("{dir}/size"), "1M").file(&format!("{dir}/shared_cpu_list"), list);
+            mask.into_iter().fold(tree, |tree, mask| tree.file(&format!("{dir}/shared_cpu_map"), mask))
+        };
+        // 0 and 1 by their masks; 2 has a mask of others, 3 no mask, 4 a malformed one; 5 and 6 are sound.
+        let tree = l2(l2(Tree::new(), 0, "1", Some("3")), 1, "0", Some("3"));
+        let tree = l2(l2(l2(tree, 2, "", Some("1")), 3, "2", None), 4, "7", Some("x"));
+        let (caches, missing) = of(l2(l2(tree, 5, "5-6", None), 6, "5-6", None), "0-6");
+        let known: Vec<String> = caches.iter().map(|cache| cache.cpus.to_list()).collect();
+        assert_eq!(known, ["0-1", "2", "3", "4", "5-6"]);
+        let facts: Vec<_> = missing.iter().map(|m| m.fact.as_str()).collect();
+        assert_eq!(facts, ["CPUs that share a cache of CPUs 2-4"]);
+        assert!(
+            missing[0].why.contains("cpu2/cache/index0") && missing[0].why.contains("CPU 2"),
+            "{missing:?}"
+        );
+    }
+
+    #[test]
+    fn cpus_that_disagree_about_a_cache_never_put_one_of_them_into_two() {
+        // CPU 0 has an L2 alone, and CPU 1 says that it shares it; the L1 of both is sound.
+        let mut tree = Tree::new();
+        for (cpu, l2) in [(0, "1"), (1, "3")] {
+            tree = with_cache(tree, cpu, 0, ["1", "Data", "32K", &format!("{:x}", 1 << cpu)]);
+            tree = with_cache(tree, cpu, 1, ["2", "Unified", "1M", l2]);
+        }
+        let (caches, missing) = of(tree, "0-1");
+        let known: Vec<_> = caches.iter().map(|c| (c.level, c.cpus.to_list())).collect();
+        assert_eq!(known, [(1, "0".to_string()), (1, "1".into()), (2, "0".into()), (2, "1".into())]);
+        let facts: Vec<_> = missing.iter().map(|m| m.fact.as_str()).collect();
+        assert_eq!(facts, ["undisputed caches of CPU 0"]);
+        // Two caches of one level and kind that the same CPUs share are not the same cache.
+        let tree = with_cache(Tree::new(), 0, 0, ["2", "Unified", "1M", "1"]);
+        let (caches, missing) = of(with_cache(tree, 0, 1, ["2", "Unified", "4M", "1"]), "0");
+        assert_eq!((caches.len(), missing), (2, Vec::new()));
     }
 
     #[test]

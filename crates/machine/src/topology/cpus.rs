@@ -4,13 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::packages::{Found, PACKAGE, Packages, Said};
+use super::partition::Partition;
 use super::{CPUS, Gaps, numbered};
 use crate::{CpuSet, FactId, Missing, Notes, ReadError, Root};
 
-/// The package of a CPU, as a missing fact.
-const PACKAGE: &str = "package";
-/// The SMT siblings of a CPU, likewise.
+/// The SMT siblings of a CPU, as a missing fact.
 const SIBLINGS: &str = "siblings";
+/// Siblings that CPUs agree about, likewise.
+const AGREED: &str = "undisputed siblings";
 
 /// One CPU as the scheduler sees it: a hardware thread.
 ///
@@ -24,7 +26,8 @@ pub struct Cpu {
     pub online: bool,
     /// Whether this process may run on it (affinity and cgroups); `None` when neither is known.
     pub allowed: Option<bool>,
-    /// Package (socket) number, `physical_package_id`. Not unique on some old machines: use the machine's `packages`.
+    /// Package (socket) number, `physical_package_id`; where the firmware numbers none (-1), its place among the machine's
+    /// `packages`. Not unique on some old machines: use those.
     pub package: Option<u32>,
     /// Die within the package, `die_id`.
     pub die: Option<u32>,
@@ -34,7 +37,7 @@ pub struct Cpu {
     pub core: Option<u32>,
     /// NUMA node.
     pub node: Option<u32>,
-    /// All online hardware threads of its core, itself included.
+    /// All online hardware threads of its core, itself included. No CPU is in two cores.
     pub siblings: Option<CpuSet>,
     /// Relative computing power, 1024 for the strongest (`cpu_capacity`, mostly arm64).
     pub capacity: Option<u32>,
@@ -78,7 +81,7 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
         }
     };
     let mut gaps = Gaps::default();
-    let mut packages = Vec::new();
+    let mut packages = Packages::default();
     let mut known_cores = KnownCores::default();
     let mut cpus = Vec::new();
     for id in present.as_ref().unwrap_or(&folders).union(&online).iter() {
@@ -88,11 +91,23 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
             false => Cpu { id, online: false, ..Cpu::default() },
         });
     }
+    let Found { sets: packages, are_counted } = packages.finish(&online, &mut gaps, notes);
+    if are_counted {
+        count(&packages, &mut cpus);
+    }
     gaps.report(&[(PACKAGE, FactId::Package), (SIBLINGS, FactId::Siblings)], notes);
-    packages.sort();
     let offline = root.cpu_list(format!("{CPUS}/offline"));
     let offline = old_kernels_lack_it(offline, "CPUs offline", notes);
     Cpus { cpus, packages, online, possible, present, offline }
+}
+
+/// Gives each CPU the place of its package as the number.
+fn count(packages: &[CpuSet], cpus: &mut [Cpu]) {
+    for (number, package) in (0..).zip(packages) {
+        for cpu in cpus.iter_mut().filter(|cpu| package.contains(cpu.id)) {
+            cpu.package = Some(number);
+        }
+    }
 }
 
 /// The file came with 2.6.28: that it is absent says nothing about the machine.
@@ -121,6 +136,8 @@ struct KnownCores {
     /// Cores of CPUs to come: the kernel takes threads for siblings only if they have package, die, cluster and core in
     /// common, and reports the same set for each of them (match_smt in arch/x86/kernel/smpboot.c, drivers/base/topology.c).
     cores: HashMap<u32, Core>,
+    /// The threads of the cores so far.
+    threads: Partition,
     /// Files that a CPU does not have; a kernel shows them for every CPU or for none.
     lacking: HashSet<&'static str>,
     /// Whether some CPU has a frequency driver; `None` while that was not looked up.
@@ -145,12 +162,14 @@ impl KnownCores {
             return core;
         }
         let (lists, masks) = (["core_cpus_list", "thread_siblings_list"], ["core_cpus", "thread_siblings"]);
-        let siblings = root.cpu_set(dir, &lists, &masks);
+        // The kernel names only online CPUs here, but trees of some machines hold more.
+        let siblings = root.cpu_set(dir, &lists, &masks).map(|set| set.intersection(online));
+        let siblings =
+            gaps.keep(SIBLINGS, id, siblings).and_then(|named| self.siblings(dir, id, &named, gaps));
         let core = Core {
             package: gaps.keep(PACKAGE, id, root.number::<i64>(format!("{dir}/physical_package_id"))),
             id: reported(gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")))),
-            // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
-            siblings: gaps.keep(SIBLINGS, id, siblings.map(|set| set.intersection(online))),
+            siblings,
             // Kernels before 5.3 and 5.16 report no die and no cluster: nothing to note.
             die: reported(self.number(root, dir, "die_id")),
             // x86 prints 65535 (BAD_APICID) where it knows none.
@@ -159,11 +178,33 @@ impl KnownCores {
         // What is not reported on one thread may be reported on another.
         if core.package.is_some()
             && core.id.is_some()
-            && let Some(siblings) = core.siblings.as_ref().filter(|siblings| siblings.contains(id))
+            && let Some(siblings) = &core.siblings
         {
             self.cores.extend(siblings.iter().filter(|cpu| *cpu > id).map(|cpu| (cpu, core.clone())));
         }
         core
+    }
+
+    /// The core of a CPU that names these siblings. The kernel enters them on both sides; where CPUs disagree all the same,
+    /// what was read first holds.
+    fn siblings(&mut self, dir: &str, id: u32, named: &CpuSet, gaps: &mut Gaps) -> Option<CpuSet> {
+        let core = match self.threads.set_of(id).cloned() {
+            Some(known) => known,
+            None if named.contains(id) => self.threads.add(named),
+            None => {
+                let why =
+                    format!("{dir}: the list of its siblings ('{named}') does not name CPU {id} itself");
+                gaps.note(SIBLINGS, id, why);
+                return None;
+            }
+        };
+        if core != *named {
+            let why = format!(
+                "{dir}: the list of its siblings is '{named}', and by other CPUs' lists it is '{core}'"
+            );
+            gaps.note(AGREED, id, why);
+        }
+        Some(core)
     }
 
     /// A number that not every kernel reports: where it does not, there is nothing to note.
@@ -203,32 +244,15 @@ fn read_online(
     root: &Root,
     id: u32,
     online: &CpuSet,
-    packages: &mut Vec<CpuSet>,
+    packages: &mut Packages,
     known_cores: &mut KnownCores,
     gaps: &mut Gaps,
 ) -> Cpu {
     let cpu = format!("{CPUS}/cpu{id}");
     let dir = format!("{cpu}/topology");
     let core = known_cores.core(root, &dir, id, online, gaps);
-    let mates = || {
-        root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"])
-    };
-    match core.package {
-        // The kernel prints -1 when the firmware does not report it; what it then calls a package is only the core.
-        Some(..0) => {
-            let why = format!("{dir}/physical_package_id: -1, the firmware does not report the package");
-            gaps.note(PACKAGE, id, why);
-        }
-        _ if packages.iter().any(|package| package.contains(id)) => {}
-        _ => {
-            if let Some(mates) = gaps.keep("CPUs of the package", id, mates()) {
-                let mates = mates.intersection(online);
-                if !packages.contains(&mates) && !mates.is_empty() {
-                    packages.push(mates);
-                }
-            }
-        }
-    }
+    let said = Said { cpu: id, dir: &dir, number: core.package, core: core.siblings.as_ref() };
+    packages.read(root, said, online, gaps);
     Cpu {
         id,
         online: true,

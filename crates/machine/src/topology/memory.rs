@@ -55,14 +55,23 @@ pub struct Tier {
 /// Reads /proc/meminfo's text and the folders beside it.
 pub(crate) fn read(root: &Root, meminfo: Option<&str>, notes: &mut Notes) -> Memory {
     let lines = meminfo.map(parse_meminfo).unwrap_or_default();
-    let bytes = |key: &str| lines.get(key).copied();
-    let huge_pages = huge_pages(root, "/sys/kernel/mm/hugepages", notes);
+    // A line that the kernel does not print is no fault; one that is no number is.
+    let mut bytes = |key: &str| {
+        let of_key = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+        let value = lines.get(key).copied();
+        if value.is_none() && meminfo.is_some_and(|text| text.lines().any(of_key)) {
+            notes.missing(format_args!("{key} of /proc/meminfo"), "the line has no number of kB");
+        }
+        value
+    };
+    let (free_bytes, available_bytes) = (bytes("MemFree"), bytes("MemAvailable"));
+    let (swap_total_bytes, swap_free_bytes) = (bytes("SwapTotal"), bytes("SwapFree"));
     Memory {
-        free_bytes: bytes("MemFree"),
-        available_bytes: bytes("MemAvailable"),
-        swap_total_bytes: bytes("SwapTotal"),
-        swap_free_bytes: bytes("SwapFree"),
-        huge_pages,
+        free_bytes,
+        available_bytes,
+        swap_total_bytes,
+        swap_free_bytes,
+        huge_pages: huge_pages(root, "/sys/kernel/mm/hugepages", notes),
         tiers: tiers(root, notes),
     }
 }
@@ -136,13 +145,18 @@ mod tests {
             .file(&format!("{TIERS}/memory_tier4/nodelist"), "0-1\n")
             .file(&format!("{TIERS}/memory_tier22/nodelist"), "?\n");
         let mut notes = Notes::new();
-        let memory = read(&Root::from_tree(tree), Some("SwapTotal: 0 kB\n"), &mut notes);
+        let memory = read(&Root::from_tree(tree), Some("SwapTotal: 0 kB\nMemFree: -5 kB\n"), &mut notes);
         let told: Vec<_> = memory.huge_pages.iter().map(|p| (p.size_bytes >> 20, p.total, p.free)).collect();
         assert_eq!(told, [(2, Some(8), None), (1024, Some(0), Some(0))]);
         assert_eq!((memory.swap_total_bytes, memory.available_bytes), (Some(0), None));
         assert_eq!(memory.tiers, [Tier { id: 4, nodes: (0..2).collect() }]);
         let facts: Vec<_> = notes.into_vec().into_iter().map(|m| m.fact).collect();
-        assert_eq!(facts, [format!("free_hugepages of {pools}/hugepages-2048kB"), "memory tier 22".into()]);
+        assert_eq!(memory.free_bytes, None);
+        let odd = "MemFree of /proc/meminfo".to_string();
+        assert_eq!(
+            facts,
+            [odd, format!("free_hugepages of {pools}/hugepages-2048kB"), "memory tier 22".into()]
+        );
     }
 
     proptest::proptest! {

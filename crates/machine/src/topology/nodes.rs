@@ -16,7 +16,8 @@ use crate::{CpuSet, FactId, Missing, Notes, ReadError, Root};
 pub struct Node {
     /// Number; numbers may have holes.
     pub id: u32,
-    /// Its online CPUs, as the kernel says; empty for a node of memory only.
+    /// Its online CPUs, as the kernel says: by wrong tables of the firmware several nodes may have the same. Empty for a node of memory
+    /// only.
     pub cpus: CpuSet,
     /// Memory that the kernel manages, bytes (`MemTotal`); 0 for a node without memory.
     pub memory_bytes: Option<u64>,
@@ -101,24 +102,35 @@ fn parse_distances(text: &str, ids: &CpuSet) -> Result<BTreeMap<u32, u32>, Strin
     Ok(ids.iter().zip(numbers).collect())
 }
 
-/// A CPU belongs to the node that claims it; claimed by several or by none that is online, its node is not known.
+/// A CPU belongs to the node that claims it. Where several do, the link in its own folder decides: the kernel makes it of the node from
+/// which it gives the CPU memory (register_cpu_under_node in drivers/base/node.c). Else its node is not known.
 fn give_each_cpu_its_node(root: &Root, nodes: &[Node], cpus: &mut [Cpu], notes: &mut Notes) {
-    let mut contested = CpuSet::new();
-    let mut unclaimed = CpuSet::new();
+    let (mut contested, mut decided, mut unclaimed) = (CpuSet::new(), CpuSet::new(), CpuSet::new());
     for cpu in cpus.iter_mut() {
-        let mut claims = nodes.iter().filter(|node| node.cpus.contains(cpu.id)).map(|node| node.id);
-        match (claims.next(), claims.next()) {
-            (Some(node), None) => cpu.node = Some(node),
-            (Some(_), Some(_)) => drop(contested.insert(cpu.id)),
-            (None, _) if cpu.online => drop(unclaimed.insert(cpu.id)),
-            (None, _) => {
-                cpu.node = node_of_folder(root, cpu.id).filter(|id| nodes.iter().any(|n| n.id == *id))
+        let claims: CpuSet =
+            nodes.iter().filter(|node| node.cpus.contains(cpu.id)).map(|node| node.id).collect();
+        match claims.len() {
+            1 => cpu.node = claims.first(),
+            0 if cpu.online => drop(unclaimed.insert(cpu.id)),
+            0 => cpu.node = node_of_folder(root, cpu.id).filter(|id| nodes.iter().any(|n| n.id == *id)),
+            _ => {
+                cpu.node = only_node_of_folder(root, cpu.id).filter(|id| claims.contains(*id));
+                let set = if cpu.node.is_some() { &mut decided } else { &mut contested };
+                set.insert(cpu.id);
             }
         }
     }
+    if !decided.is_empty() {
+        let why = format!(
+            "several nodes claim them in {NODES}/node*/cpulist: the firmware's tables are wrong; the node of each is that of the \
+             link {CPUS}/cpu*/node*"
+        );
+        notes.missing(format!("undisputed node of CPUs {decided}"), why);
+    }
     if !contested.is_empty() {
-        let why =
-            format!("several nodes claim them in {NODES}/node*/cpulist: the firmware's tables are wrong");
+        let why = format!(
+            "several nodes claim them in {NODES}/node*/cpulist, and no link {CPUS}/cpu*/node* decides: the firmware's tables are wrong"
+        );
         notes.add(Missing::new(format!("node of CPUs {contested}"), why).identified(FactId::NodeOfCpus));
     }
     if let Some(first) = unclaimed.first() {
@@ -132,7 +144,17 @@ fn give_each_cpu_its_node(root: &Root, nodes: &[Node], cpus: &mut [Cpu], notes: 
 
 /// The node by the link in the CPU's own folder, which offline CPUs have too.
 fn node_of_folder(root: &Root, cpu: u32) -> Option<u32> {
-    numbered(&root.list(format!("{CPUS}/cpu{cpu}")).ok()?, "node").first()
+    nodes_of_folder(root, cpu).first()
+}
+
+/// The same; `None` where there are links to several nodes.
+fn only_node_of_folder(root: &Root, cpu: u32) -> Option<u32> {
+    let nodes = nodes_of_folder(root, cpu);
+    nodes.first().filter(|_| nodes.len() == 1)
+}
+
+fn nodes_of_folder(root: &Root, cpu: u32) -> CpuSet {
+    numbered(&root.list(format!("{CPUS}/cpu{cpu}")).unwrap_or_default(), "node")
 }
 
 #[cfg(test)]
@@ -190,6 +212,20 @@ mod tests {
         let facts: Vec<_> = missing.iter().map(|m| m.fact.as_str()).collect();
         assert_eq!(facts, ["distances of node 0", "distances of node 1", "node of CPUs 1", "node of CPUs 2"]);
         assert!(missing[0].why.contains("3 columns for 2 online nodes"), "{missing:?}");
+    }
+
+    #[test]
+    fn of_several_nodes_that_claim_a_cpu_its_own_link_decides_and_else_none_is_known() {
+        // 0 and 1 have a link to one of the claimants, 2 to a node that does not claim it, 3 to both, 4 none; 5 is claimed once.
+        let tree = with_node(with_node(Tree::new(), 0, "0-5", 1, "10 20"), 1, "0-4", 1, "20 10");
+        let links = [(0, 0), (1, 1), (2, 7), (3, 0), (3, 1), (5, 1)];
+        let tree =
+            links.iter().fold(tree, |tree, (cpu, node)| tree.dir(&format!("{CPUS}/cpu{cpu}/node{node}")));
+        let (nodes, of_cpu, missing) = of(tree, 6);
+        assert_eq!(of_cpu, [Some(0), Some(1), None, None, None, Some(0)]);
+        assert_eq!(nodes[1].cpus.to_list(), "0-4", "the list stays what the kernel says");
+        let facts: Vec<_> = missing.iter().map(|m| (m.fact.as_str(), m.id.is_some())).collect();
+        assert_eq!(facts, [("undisputed node of CPUs 0-1", false), ("node of CPUs 2-4", true)]);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub const EXCEPTIONS: &[Exception] = &[
         )],
     },
     Exception {
-        why: "Every node claims every CPU; lstopo keeps node 0 only, we keep what the kernel says and give the CPUs no node",
+        why: "Every node claims every CPU; lstopo keeps node 0 only, we keep what the kernel says, and each CPU has the node of its own link",
         tree: "8em64t-2s2ca2c-buggynuma",
         file: "/sys/devices/system/node/node1/cpulist",
         says: "0-7",

@@ -59,7 +59,8 @@ pub struct Args {
     /// Change also what an earlier apply has set and could take back
     #[arg(long)]
     over: bool,
-    /// What 'server' in the plan stands for: a process number, a systemd unit, a cgroup
+    /// What 'server' in the plan stands for: a process number, a systemd unit, a cgroup, or another name that 'pinwise map --process'
+    /// takes
     #[arg(long, value_name = "WHAT")]
     server: Option<String>,
     /// Form of the output

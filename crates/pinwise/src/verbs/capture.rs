@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
     /// Take a running server along, for 'pinwise map --from PATH --process ...'; may be given several times
-    #[arg(long, value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST|POD")]
+    #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB")]
     process: Vec<String>,
     /// Take measured distances along: a file of 'pinwise noise --cores --memory --save FILE'
     #[arg(long, value_name = "FILE")]

@@ -31,6 +31,7 @@ Examples:
   pinwise diagnose --process nginx                  a unit, or the only process of that name
   pinwise diagnose --process 4711 --for 30s         a process and its descendants
   pinwise diagnose --process shop/web-7d9f          a Kubernetes pod of this node
+  pinwise diagnose --process all:redis-server       all processes of a name; job:4711 a job of Slurm
   pinwise diagnose                                  the machine as a whole, whoever runs there
   pinwise diagnose --process db --full              every cause with all its evidence
   pinwise diagnose --process db --keep db.json      keeps what was seen, to be judged again elsewhere
@@ -42,9 +43,9 @@ Examples:
 Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU; without, the counters of /proc are judged, and what they
 cannot tell is named. What it finds is seen, not proved: 'pinwise study' measures whether a remedy helps.")]
 pub struct Args {
-    /// The server: a process number or name, a systemd unit, the path of a cgroup, a container, a guest, a Kubernetes pod (UID, NAME or
-    /// NAMESPACE/NAME). Without it: the machine as a whole
-    #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD")]
+    /// The server: a process number or name (all:NAME: all of that name), a systemd unit, the path of a cgroup, a container, a guest, a
+    /// Kubernetes pod (UID, NAME or NAMESPACE/NAME), a job of Slurm (job:NUMBER). Without it: the machine as a whole
+    #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB")]
     process: Option<String>,
     /// How long to look, as 30s, 200ms or 5m
     #[arg(long = "for", value_name = "TIME", value_parser = window::length, default_value = USUAL)]
@@ -65,10 +66,10 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["since", "until"])]
     last: Option<Duration>,
     /// Only from this time on, in UTC: 10:00 (of the ring's last day), '2026-11-21 10:00:05' or @1795255205
-    #[arg(long, value_name = "TIME", requires = "replay")]
+    #[arg(long, value_name = "WHEN", requires = "replay")]
     since: Option<String>,
     /// Only up to this time
-    #[arg(long, value_name = "TIME", requires = "replay")]
+    #[arg(long, value_name = "WHEN", requires = "replay")]
     until: Option<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
@@ -124,7 +125,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         })?,
         Format::Text => {
             let wanted = Wanted { all: args.full, past: args.is_of_the_past() };
-            output::text(&diagnosis_text::render(&diagnosis, &situation.target, wanted))?;
+            let text = diagnosis_text::render(&diagnosis, &situation.target, wanted);
+            output::text(&output::fitted(None, text))?;
         }
     }
     Ok(Answer::Done)

@@ -129,7 +129,7 @@ fn explain(case: &Case, args: &Args) -> Result<Answer, Fault> {
     let explanation = one_explained(&Facts::read(case)?, arm, args)?;
     match args.format {
         Format::Json => output::json(&explanation)?,
-        Format::Text => output::text(&explanation_text::render(&explanation))?,
+        Format::Text => output::text(&output::fitted(None, explanation_text::render(&explanation)))?,
     }
     Ok(Answer::Done)
 }

@@ -8,9 +8,11 @@ mod watch;
 
 use std::path::PathBuf;
 
+use machine::cpu_groups::{self, CpuGroup};
 use machine::{Fault, Machine, Root};
 use report::map::machine_text;
 use report::map::picture::{self, Heat};
+use serde::Serialize;
 
 use crate::format::Format;
 use crate::measured_distances;
@@ -25,7 +27,9 @@ Examples:
   pinwise map                                  this machine
   pinwise map --process nginx                  one server: a systemd unit, a process number, a cgroup
   pinwise map --process 4f2c0de9a1b2           a container by its id, or a guest by its name
+  pinwise map --process all:redis-server       all processes of a name; job:4711 a job of Slurm
   pinwise map --format json | jq .irqs         for programs
+  pinwise map --format json | jq .groups       CPUs by name: for --cpus, --cpu and recipes
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
   pinwise map --format html -o map.html        picture, sheet and interrupts on one page
   pinwise map --device eth0                    one device: where it hangs, queues, interrupts
@@ -45,8 +49,9 @@ pub struct Args {
     #[command(flatten)]
     part: PartFlags,
     /// One running server instead: its threads, where they may run, where its memory lies. A container by its id (8 digits of
-    /// it are enough), a guest (virtual machine) by its name, a Kubernetes pod by its UID, name or NAMESPACE/NAME
-    #[arg(long, value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST|POD", conflicts_with = "part")]
+    /// it are enough) or what Docker or Podman calls it, a guest (virtual machine) by its name, a Kubernetes pod by its UID, name or
+    /// NAMESPACE/NAME, a job of Slurm by job:NUMBER, all processes of a name by all:NAME
+    #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB", conflicts_with = "part")]
     process: Option<String>,
     /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part", "process"])]
@@ -57,6 +62,21 @@ pub struct Args {
     /// Write to a file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// What `--format json` prints of a whole machine.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    machine: &'a Machine,
+    /// The names by which options and recipes take its CPUs.
+    groups: Vec<CpuGroup>,
+}
+
+impl<'a> Document<'a> {
+    fn of(machine: &'a Machine) -> Self {
+        Self { machine, groups: cpu_groups::all(machine) }
+    }
 }
 
 /// Reads and prints the machine.
@@ -79,7 +99,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     };
     let root = measured_distances::add(root, args.distances.as_deref())?;
     if let Some(asked) = &args.process {
-        output::to(to, &server::render(&root, asked, args.format)?)?;
+        output::to(to, &server::render(&root, asked, args.format, to)?)?;
         return Ok(Answer::Done);
     }
     let machine = match args.part.topology {
@@ -88,14 +108,34 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     };
     let heat = Heat::interrupts(&machine);
     let text = match (args.part.chosen(&machine)?, args.format) {
-        (None, Form::Text) => machine_text::render(&machine),
-        (None, Form::Json) => output::pretty(&machine)?,
+        (None, Form::Text) => output::fitted(to, machine_text::render(&machine)),
+        (None, Form::Json) => output::pretty(&Document::of(&machine))?,
         (None, Form::Svg) => picture::svg(&machine, heat.as_ref()),
         (None, Form::Html) => picture::page(&machine, heat.as_ref()),
-        (Some(part), Form::Text) => machine_text::in_full(&machine, part),
+        (Some(part), Form::Text) => output::fitted(to, machine_text::in_full(&machine, part)),
         (Some(part), Form::Json) => part::as_json(&machine, part)?,
         (Some(_), Form::Svg | Form::Html) => return Err(no_such_form("one part of the map")),
     };
     output::to(to, &text)?;
     Ok(Answer::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_is_the_machine_and_the_names_of_its_cpus() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/two-node-smt/capture.tar.zst");
+        let machine = Machine::read(&Root::at(std::path::Path::new(path)).unwrap());
+        let text = output::pretty(&Document::of(&machine)).unwrap();
+        assert_eq!(serde_json::from_str::<Machine>(&text).unwrap(), machine);
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let groups = document["groups"].as_array().unwrap();
+        let named =
+            |name: &str| groups.iter().find(|group| group["name"] == name).map(|group| &group["cpus"]);
+        assert_eq!(named("node:0"), Some(&document["nodes"][0]["cpus"]));
+        assert!(named("smt:0").is_some() && named("core:0").is_some(), "{groups:?}");
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use advise::noise::Verdict;
 use change::calling_thread;
-use machine::{Class, CpuSet, Fault, Machine, Root};
+use machine::{CpuChoice, CpuSet, Fault, Machine, Root};
 use probe::noise::{self, Noise, Plan, Policy, Round, Surroundings};
 use serde::Serialize;
 
@@ -30,6 +30,7 @@ const USUAL_WINDOW: Duration = Duration::from_secs(10);
 Examples:
   pinwise noise                                     each usable CPU for 10 s
   pinwise noise --cpu 2-3 --for 1m                  two CPUs; rare gaps take long windows
+  pinwise noise --cpu isolated --for 1m             the isolated CPUs (docs/cpus.md)
   pinwise noise --cpu 3 --fifo                      without ordinary tasks in the way (root)
   pinwise noise --format json | jq '.verdict.classes' CPUs by what they are quiet enough for
   pinwise noise --cores                             from CPU to CPU: how long a cache line takes
@@ -40,9 +41,10 @@ A loop on each CPU reads the clock; where two readings are more than the thresho
 the kernel reports (BPF at its trace points: root, or CAP_BPF and CAP_PERFMON). Without, gaps are measured all the same, beside the
 counts of /proc. The CPUs are fully busy meanwhile. Threads of one core take turns.")]
 pub struct Args {
-    /// The CPUs; all that this process may use when left out
-    #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
-    cpu: Option<CpuSet>,
+    /// The CPUs: numbers (0-3,8) or the names of 'pinwise map' (node:0, 'l3:0 & smt:0', isolated); all that this process may use when
+    /// left out
+    #[arg(long, value_name = "CPUS")]
+    cpu: Option<CpuChoice>,
     /// How long each CPU is measured [default: 10s]; --cores and --memory: how long each of them takes [default: as long as the
     /// number of pairs needs, seconds to minutes]
     #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
@@ -97,7 +99,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     match args.format {
         Format::Json => output::json(&Document { verdict: &verdict, noise: &noise })?,
         Format::Text => {
-            output::text(&report::account::noise_text::render(&noise, &verdict, output::style()))?
+            let text = report::account::noise_text::render(&noise, &verdict, output::style());
+            output::text(&output::fitted(None, text))?
         }
     }
     Ok(Answer::Done)
@@ -123,19 +126,8 @@ fn fifo_warning(runtime: Option<&str>, period: Option<&str>) -> String {
 }
 
 /// The CPUs to measure.
-fn chosen(asked: Option<&CpuSet>, machine: &Machine) -> Result<CpuSet, Fault> {
-    let usable = machine.usable();
-    let Some(asked) = asked else { return Ok(usable) };
-    super::ticks::exist(asked, &machine.online())?;
-    let refused = asked.difference(&usable);
-    if !refused.is_empty() && !usable.is_empty() {
-        let cause = format!("this process may not use {refused}");
-        let remedy = format!(
-            "choose from {usable}, or lift the cpuset or affinity (taskset, cpuset.cpus of the cgroup)"
-        );
-        return Err(Fault::new(Class::Usage, format!("--cpu {asked}"), cause, remedy));
-    }
-    Ok(asked.clone())
+fn chosen(asked: Option<&CpuChoice>, machine: &Machine) -> Result<CpuSet, Fault> {
+    asked.map_or_else(|| Ok(machine.usable()), |asked| asked.on(machine))
 }
 
 /// Where the loops run, and what is shown meanwhile.
@@ -182,6 +174,7 @@ fn threshold(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use machine::Class;
     use machine::topology::cpus::Cpu;
 
     use super::*;
@@ -203,12 +196,13 @@ mod tests {
         let cpu = |id, online, allowed| Cpu { id, online, allowed: Some(allowed), ..Cpu::default() };
         let cpus = vec![cpu(0, true, true), cpu(1, true, false), cpu(2, false, true), cpu(3, true, true)];
         let machine = Machine { cpus, ..Machine::default() };
-        let of = |list: &str| chosen(Some(&CpuSet::from_list(list).unwrap()), &machine);
+        let of = |words: &str| chosen(Some(&words.parse().unwrap()), &machine);
         assert_eq!(chosen(None, &machine).unwrap().to_list(), "0,3");
         assert_eq!(of("3").unwrap().to_list(), "3");
         let refused = of("0-1").unwrap_err();
-        assert!(refused.class == Class::Usage && refused.to_string().contains("may not use 1"), "{refused}");
-        assert!(of("2").unwrap_err().to_string().contains("not online: 2"));
+        assert!(refused.class == Class::Usage && refused.cause.contains("may not run on 1"), "{refused}");
+        assert!(of("2").unwrap_err().cause.contains("may not run on 2: not there, offline"));
+        assert_eq!(of("all,!0").unwrap().to_list(), "3");
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod flags;
 
 use std::path::{Path, PathBuf};
 
-use machine::{CpuSet, Fault};
+use machine::{CpuChoice, Fault};
 use study::Expectation;
 use study::case::abandoned;
 use study::engine::prepare::{Draft, Request, free_dir};
@@ -28,6 +28,7 @@ Examples:
       --command 'wrk -t1 -c16 -d{seconds} http://{address}:{port}/' --figure 'requests_per_s=Requests/sec: +([0-9.]+)'
   pinwise study --server './old --port {port}' --server-b './new --port {port}' --load string \\
       --expect 'requests_per_s of server-b >= 0.97 x server-a'      a gate for CI: exit code 0, 1, or 8 (cannot tell)
+  pinwise study --cpus l3:0 --load-cpus l3:1             the CPUs of one cache, with the load on those of another (docs/cpus.md)
   pinwise study --search=60                              the best set of CPUs, in 60 trials and a confirmation
   pinwise study --aa 2                                   all placements alike: what it says when there is nothing to say
   pinwise study recipes/redis.toml -o cases/redis        the same from a file
@@ -41,9 +42,9 @@ pub struct Args {
     /// Another build of it: both are run in every block, in random order, and compared as the arms server-a and server-b
     #[arg(long, value_name = "CMD", conflicts_with = "aa")]
     server_b: Option<String>,
-    /// A server that runs already: a process number, a systemd unit, a cgroup, a container, a guest or a
-    /// Kubernetes pod. It is placed in each trial, put back after, and never ended; needs --port
-    #[arg(long, value_name = "PID|UNIT", conflicts_with = "server")]
+    /// A server that runs already: a process number or name (all:NAME: all of that name), a systemd unit, a cgroup, a container, a
+    /// guest, a Kubernetes pod or a job of Slurm (job:NUMBER). It is placed in each trial, put back after, and never ended; needs --port
+    #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB", conflicts_with = "server")]
     running: Option<String>,
     /// Port of the server; without it a free one is chosen for each trial
     #[arg(long)]
@@ -88,12 +89,13 @@ pub struct Args {
     /// As --better lower
     #[arg(long, hide = true, conflicts_with = "better")]
     lower_is_better: bool,
-    /// CPUs to try, one after the other; without it: all that pinwise may use
-    #[arg(long, value_name = "LIST")]
-    cpus: Option<CpuSet>,
-    /// CPUs for the load; without it: those that the server leaves
-    #[arg(long, value_name = "LIST")]
-    load_cpus: Option<CpuSet>,
+    /// CPUs to try, one after the other: numbers (0-3,8) or the names of 'pinwise map' (node:0, l3:0, 'all,!siblings'); without it: all
+    /// that pinwise may use
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<CpuChoice>,
+    /// CPUs for the load, likewise; without it: those that the server leaves
+    #[arg(long, value_name = "CPUS")]
+    load_cpus: Option<CpuChoice>,
     /// A/A study: N arms that are all placed as the baseline is
     #[arg(long, value_name = "N")]
     aa: Option<usize>,
@@ -101,7 +103,7 @@ pub struct Args {
     /// alone; the best is confirmed on fresh blocks
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true)]
     search: Option<Option<usize>>,
-    /// A command to run beside the server in every trial: CPULIST:CMD
+    /// A command to run beside the server in every trial, and its CPUs: 3:CMD, node:1:CMD
     #[arg(long = "neighbour", value_name = "CPUS:CMD")]
     neighbours: Vec<String>,
     /// A knob to set in every trial: KNOB:TARGET=VALUE (pinwise list knobs)

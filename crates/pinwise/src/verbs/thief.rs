@@ -1,7 +1,7 @@
 //! The hidden verb `pinwise thief`: takes a set share of the time of some CPUs.
 
 use load::thief::{self, ThiefOptions};
-use machine::{Class, CpuSet, Fault};
+use machine::{CpuChoice, Fault, Machine, Root};
 
 use crate::notes::note;
 use crate::output::Answer;
@@ -12,9 +12,9 @@ use crate::output::Answer;
 Example:
   pinwise thief --cpus 1 --share 0.2 --for 30       a fifth of CPU 1 for half a minute")]
 pub struct Args {
-    /// The CPUs, as 0-3,8
-    #[arg(long, value_name = "LIST")]
-    cpus: String,
+    /// The CPUs: numbers (0-3,8) or the names of 'pinwise map' (node:0, l3:0)
+    #[arg(long, value_name = "CPUS")]
+    cpus: CpuChoice,
     /// Share of each CPU, 0.01 to 0.9
     #[arg(long)]
     share: f64,
@@ -28,9 +28,11 @@ pub struct Args {
 
 /// Takes time, then ends. What its threads are scheduled as goes to stderr.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let cpus = CpuSet::from_list(&args.cpus).map_err(|why| {
-        Fault::new(Class::Usage, format!("--cpus {}", args.cpus), why, "give a list as 0-3,8")
-    })?;
+    let cpus = match args.cpus.numbers() {
+        // What starts it beside a trial gives numbers: the machine is then not read while something is measured.
+        Some(numbers) => numbers,
+        None => args.cpus.on(&Machine::read(&Root::live()))?,
+    };
     let options = ThiefOptions { cpus, share: args.share, period_us: args.period_us, for_s: args.for_s };
     thief::run(&options, |standing| note!("thief: {standing}"))?;
     Ok(Answer::Done)

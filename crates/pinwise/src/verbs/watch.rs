@@ -41,15 +41,13 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let stop = interrupt::flag()?;
     let root = Root::live();
     let machine = Machine::read(&root);
-    let watched = Watched::find(&root, args.process.as_deref(), &args.thread)?.on(args.cpu.clone());
-    if let Some(cpus) = &args.cpu {
-        super::ticks::exist(cpus, &machine.online())?;
-    }
+    let cpus = args.cpu.as_ref().map(|cpus| cpus.of_online(&machine)).transpose()?;
+    let watched = Watched::find(&root, args.process.as_deref(), &args.thread)?.on(cpus);
     if args.format == Form::Perfetto {
         return perfetto::run(args, &root, &machine, &watched, &stop);
     }
     if args.format == Form::Folded {
-        return folded::run(args, &root, &watched, &stop);
+        return folded::run(args, &root, &machine, &watched, &stop);
     }
     let is_live = is_live(args);
     // Opened first: a place that does not take the output is reported before the window, not after it.
@@ -102,6 +100,6 @@ fn count(
         note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     counting.stop();
-    let account = account(&mut counting, &new_processes, root, machine, watched, args.cpu.as_ref());
+    let account = account(&mut counting, &new_processes, root, machine, watched, watched.cpus());
     (account, counting.means())
 }

@@ -20,6 +20,7 @@ mod killed;
 mod killing;
 mod memory_nodes;
 mod network_card;
+mod offline_cpus;
 mod packets;
 mod rdma;
 mod rehearse_ends;

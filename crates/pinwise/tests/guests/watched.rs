@@ -131,7 +131,16 @@ fn a_kernel_that_is_locked_down_is_named_and_proc_is_read() {
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn a_kernel_that_is_locked_down_for_integrity_only_reports_everything() {
     let Some(guest) = guest::like("plain") else { return };
-    a_thief_is_named(guest.cmdline("lockdown=integrity"));
+    let script = format!(
+        "{FUNCTIONS}
+        on 1 \"$spin\"; victim=$!
+        pinwise watch --process $victim --for 2s --format json > sheet"
+    );
+    let outcome = guest::run(&guest.cmdline("lockdown=integrity"), &script);
+    let sheet = sheet(&outcome, "sheet");
+    adds_up(&sheet);
+    assert_eq!(sheet["how"], "tp_btf");
+    assert!(number(&rows(&sheet, "threads")[0]["on_cpu"]["total_ns"]) > 0, "{sheet:#}");
 }
 
 #[test]

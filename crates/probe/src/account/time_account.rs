@@ -25,6 +25,7 @@ use super::rows::thread::ThreadAccount;
 use super::window::detail::Detail;
 use super::window::difference::sorted;
 use crate::bpf::Lost;
+use crate::changed_cpu::ChangedCpu;
 
 /// Where the time went between the beginning of counting and the moment of reading.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,8 +42,11 @@ pub struct Account {
     pub together: Option<ThreadAccount>,
     /// What took the CPU from the target, what took most first; without a target what had the CPUs: tasks and interrupts.
     pub takers: Vec<Taker>,
-    /// CPUs by number.
+    /// CPUs by number: all that were online at any time.
     pub cpus: Vec<CpuAccount>,
+    /// Those of them that were offline for a part of the window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_cpus: Vec<ChangedCpu>,
     /// Tasks that were on a CPU while the target waited for it, those that took most first; without a target all tasks by their
     /// time on a CPU.
     pub tasks: Vec<TaskAccount>,
@@ -139,15 +143,22 @@ impl Account {
         missing.extend(
             snapshot.frequency.as_ref().filter(|seen| seen.is_empty()).map(|_| Frequencies::missing()),
         );
-        missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
-        missing.extend(lost(snapshot));
+        match &snapshot.paging {
+            Some(Ok((_, of_counters))) => missing.extend(of_counters.iter().cloned()),
+            Some(Err(of_all)) => missing.push(of_all.clone()),
+            None => {}
+        }
+        missing.extend(snapshot.absences_missing.clone());
+        let cpus = cpus(snapshot);
+        missing.extend(lost(snapshot, &cpus));
         Self {
             window_s: snapshot.at_ns.saturating_sub(snapshot.began_ns) as f64 / 1e9,
             from_ns: snapshot.began_ns,
             to_ns: snapshot.at_ns,
             together: None,
             takers: Vec::new(),
-            cpus: cpus(snapshot),
+            cpus,
+            changed_cpus: Vec::new(),
             tasks: ranked(snapshot, every_task, names, &threads),
             lines: lines(snapshot, names),
             functions: functions(snapshot, names),
@@ -155,7 +166,7 @@ impl Account {
             taken_by_unknown_ns: snapshot.forgotten_unseen_waiting_ns
                 + snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum::<u64>(),
             nearness: None,
-            paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
+            paging: snapshot.paging.as_ref().and_then(|paging| Some(paging.as_ref().ok()?.0)),
             counted_only: Vec::new(),
             threads,
             detail_of: Some(Detail {
@@ -213,10 +224,12 @@ impl Account {
 
 fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
     let of = |read: CpuOf<'_>| {
+        let absence = snapshot.absence(read.cpu());
+        let was_there = !absence.is_some_and(|absence| absence.was_all_along(read.head()));
         let frequency = snapshot.frequency.as_ref().and_then(|seen| seen.get(&read.cpu())).copied();
-        CpuAccount { frequency, ..CpuAccount::of(read, snapshot.began_ns) }
+        was_there.then(|| CpuAccount { frequency, ..CpuAccount::of(read, absence, snapshot.began_ns) })
     };
-    snapshot.cpus.iter().map(of).collect()
+    snapshot.cpus.iter().filter_map(of).collect()
 }
 
 /// Tasks that took from the target, its own threads among them; without a target all tasks.
@@ -283,7 +296,7 @@ fn routes(snapshot: &Snapshot) -> Vec<Route> {
 }
 
 /// What was not counted, in words: nothing is lost silently.
-fn lost(snapshot: &Snapshot) -> Vec<Missing> {
+fn lost(snapshot: &Snapshot, cpus: &[CpuAccount]) -> Vec<Missing> {
     let Some(Lost { threads, takers, lines, functions, routes }) = snapshot.lost else { return Vec::new() };
     let tables = [
         (threads, "threads of the target"),
@@ -295,14 +308,13 @@ fn lost(snapshot: &Snapshot) -> Vec<Missing> {
     let full = tables.into_iter().filter(|(count, _)| *count > 0);
     let full =
         full.map(|(count, what)| Missing::new(what, format_args!("a table was full: {count} are left out")));
-    let unreported = snapshot.cpus.iter().filter(|read| read.head().unreported > 0).map(|read| {
+    let unreported = cpus.iter().filter(|row| row.untold_switches > 0).map(|row| {
         let why = format_args!(
             "the kernel did not report {}; where the scheduler's own sums do not say since when a task had the CPU, {} ns are \
              given to nobody",
-            read.head().unreported,
-            read.head().unknown_ns
+            row.untold_switches, row.unknown_ns
         );
-        Missing::new(format_args!("some switches on CPU {}", read.cpu()), why)
+        Missing::new(format_args!("some switches on CPU {}", row.cpu), why)
     });
     let misses = snapshot.misses.iter().map(|(program, count)| {
         let why = "the same program was running already on that CPU";

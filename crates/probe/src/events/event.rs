@@ -86,6 +86,11 @@ pub enum What {
         /// How long.
         ns: u64,
     },
+    /// The CPU was offline. Its end is no later than it was seen.
+    Offline {
+        /// How long.
+        ns: u64,
+    },
     /// The CPU is to run at this frequency from now on.
     Frequency {
         /// In kHz.
@@ -101,13 +106,16 @@ pub enum What {
 impl What {
     /// Whether it has a beginning and an end.
     pub fn lasts(&self) -> bool {
-        matches!(self, Self::Interrupt { .. } | Self::Idle { .. } | Self::Lost { .. })
+        matches!(self, Self::Interrupt { .. } | Self::Idle { .. } | Self::Lost { .. } | Self::Offline { .. })
     }
 
     /// How long it lasted, ns; 0 for what has no length.
     pub fn ns(&self) -> u64 {
         match self {
-            Self::Interrupt { ns, .. } | Self::Idle { ns, .. } | Self::Lost { ns, .. } => *ns,
+            Self::Interrupt { ns, .. }
+            | Self::Idle { ns, .. }
+            | Self::Lost { ns, .. }
+            | Self::Offline { ns } => *ns,
             _ => 0,
         }
     }

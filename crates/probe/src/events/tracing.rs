@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use machine::{CpuSet, Machine, Missing};
+use machine::{CpuSet, Machine, Missing, Root};
 
 use super::event::Event;
+use super::offline;
 use super::ring_consumer::RingConsumer;
 use super::trace::Trace;
-use crate::account::collect::target::{full, possible_cpus, same_numbers, threads_of};
+use crate::account::collect::target::{all_cpus, full, possible_cpus, same_numbers, threads_of};
 use crate::account::{Target, TracePoints};
 use crate::bpf::{
     EventControl, EventCpu, EventPrograms, EventTables, Loaded, Mark, Record, mark_state, thread_state,
 };
 use crate::clock;
+use crate::online::OnlineLooks;
 
 /// Room in the ring for each CPU, bytes: 5 ms of a million switches a second, many times what comes while nobody reads.
 const RING_OF_A_CPU: u64 = 2 << 20;
@@ -46,7 +48,10 @@ pub struct Tracing {
     everything: bool,
     began_ns: u64,
     memory_bytes: u64,
+    /// Those that are watched, of all that can be online.
     cpus: Vec<u32>,
+    root: Root,
+    looks: OnlineLooks,
 }
 
 impl Tracing {
@@ -69,10 +74,9 @@ impl Tracing {
         };
         let mut loaded = programs.load()?;
         let (mut tables, ring) = EventTables::open(&mut loaded, programs.cpus)?;
-        let online = machine.online();
-        let cpus: Vec<u32> = online.iter().filter(|cpu| *cpu < programs.cpus).collect();
-        let wanted = |cpu: &&u32| plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(**cpu));
-        let watched: Vec<u32> = cpus.iter().filter(wanted).copied().collect();
+        let wanted = |cpu: &u32| plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(*cpu));
+        // One that is offline may come.
+        let watched: Vec<u32> = all_cpus(machine, programs.cpus).iter().filter(wanted).collect();
         for cpu in &watched {
             let cpu = *cpu as usize;
             let Some(mut record) = tables.cpus.get(cpu) else { continue };
@@ -85,9 +89,11 @@ impl Tracing {
         }
         let most = plan.memory_bytes / size_of::<Event>() as u64;
         let consumer = RingConsumer::start(ring, most as usize)?;
-        let memory_bytes = plan.memory_bytes;
+        let (memory_bytes, root) = (plan.memory_bytes, Root::live());
+        let looks = OnlineLooks::begin(&root, watched.iter().copied().collect());
+        let cpus = watched;
         let mut tracing =
-            Self { loaded, tables, consumer, everything, began_ns: 0, memory_bytes, cpus: watched };
+            Self { loaded, tables, consumer, everything, began_ns: 0, memory_bytes, cpus, root, looks };
         tracing.start(&plan.target)?;
         Ok(tracing)
     }
@@ -134,6 +140,11 @@ impl Tracing {
         if fresh { self.loaded.walk_tasks() } else { Ok(()) }
     }
 
+    /// Looks which CPUs are online; to be called some ten times a second: one that is not reports no event, not even that it leaves.
+    pub fn look(&mut self) {
+        self.looks.look(&self.root);
+    }
+
     /// Whether the memory for events is used up: nothing more is kept.
     pub fn is_full(&self) -> bool {
         self.consumer.is_full()
@@ -141,6 +152,7 @@ impl Tracing {
 
     /// Ends the tracing; everything that was taken.
     pub fn end(mut self) -> Trace {
+        self.look();
         let mut control = self.tables.control.get(0).unwrap_or_else(EventControl::zeroed);
         let ended_ns = clock::monotonic_ns();
         control.ended_ns = ended_ns;
@@ -155,7 +167,7 @@ impl Tracing {
             suspended_ns: suspended_ns(),
             everything: self.everything,
             means: if self.loaded.typed { "tp_btf" } else { "raw_tp" },
-            cpus: self.cpus,
+            cpus: self.cpus.into_iter().filter(|cpu| self.looks.ever_online().contains(*cpu)).collect(),
             dropped,
             missing,
             events,
@@ -171,11 +183,13 @@ impl Tracing {
             let ms = reached / 1_000_000;
             trace.missing.push(Missing::new(format_args!("events after {ms} ms"), why));
         }
+        offline::put_into(&mut trace, &self.looks);
         trace
     }
 
     fn missing(&self, lost_marks: u64) -> Vec<Missing> {
         let mut missing = self.loaded.missing.clone();
+        missing.extend(self.looks.missing().cloned());
         let dropped = self.by_cpu(|cpu| cpu.dropped).into_iter().map(|(cpu, count)| {
             let why = format_args!(
                 "{count} found no room, for they came faster than they could be taken: a target or fewer CPUs give less"
@@ -183,7 +197,12 @@ impl Tracing {
             Missing::new(format_args!("some events of CPU {cpu}"), why)
         });
         missing.extend(dropped);
-        missing.extend(self.by_cpu(|cpu| cpu.unreported).into_iter().map(|(cpu, count)| {
+        let unreported = self.by_cpu(|cpu| cpu.unreported).into_iter().filter_map(|(cpu, count)| {
+            // The end of a slice over the time in which a CPU was offline is reported by nobody.
+            let count = count.saturating_sub(self.looks.times_back(cpu));
+            (count > 0).then_some((cpu, count))
+        });
+        missing.extend(unreported.map(|(cpu, count)| {
             let why = format_args!(
                 "the kernel did not report {count}: slices were cut where the next event showed another task, and marked"
             );

@@ -3,6 +3,8 @@
 use std::mem::offset_of;
 use std::sync::Arc;
 
+use rustix::thread::sched_getcpu;
+
 use crate::bpf::{CpuHead, CpuSeen, CpuTables, SOURCES, SourceSeen, Tally};
 use crate::clock;
 
@@ -63,6 +65,11 @@ pub(super) trait OwnCpu {
     fn moves(&self) -> u64;
     /// Reads the record.
     fn read(&self, into: &mut CpuSums);
+    /// Whether the loop runs on another CPU by now. The kernel moves what is pinned to a CPU that goes offline (kernel/sched/core.c,
+    /// select_fallback_rq).
+    fn has_left(&self) -> bool {
+        false
+    }
 }
 
 // The head of a record lies at its beginning. Slot and number are read as one word, the slot first.
@@ -114,5 +121,9 @@ impl OwnCpu for LiveCpu {
         into.steal_ns = self.word(offset_of!(CpuHead, steal_ns));
         // Slot and thread number of who has the CPU share this word; the slot is 0 for others than the target.
         into.loop_is_known = self.word(offset_of!(CpuHead, current_slot)) as u32 != 0;
+    }
+
+    fn has_left(&self) -> bool {
+        sched_getcpu() != self.cpu
     }
 }

@@ -87,7 +87,7 @@ fn median_read_ns(cpu: &impl OwnCpu) -> u64 {
     reads[TRIAL_GAPS / 2]
 }
 
-/// Runs for a window, or until `stop` is raised. Makes no system call but the clock's, which is none where the vDSO has
+/// Runs for a window, until `stop` is raised, or until the loop has left its CPU. Makes no system call but the clock's, which is none where the vDSO has
 /// the clock, and asks for no memory.
 pub(super) fn run(cpu: &impl OwnCpu, record: &mut Record, cost: OwnCost, window_ns: u64, stop: &AtomicBool) {
     let mut seen = CpuSums::NONE;
@@ -95,12 +95,20 @@ pub(super) fn run(cpu: &impl OwnCpu, record: &mut Record, cost: OwnCost, window_
     let settled = settle(cpu, &mut seen, cpu.now_ns(), quiet_ns);
     let until_ns = settled.after_ns.saturating_add(window_ns);
     record.begin(settled.after_ns, until_ns);
+    if cpu.has_left() {
+        (record.left, record.ended_ns) = (true, record.began_ns);
+        return;
+    }
     let (mut last_ns, mut moves, mut own_ns, mut steps) = (settled.after_ns, settled.moves, 0, 0_u64);
     let mut allowed_ns = record.threshold_ns;
     loop {
         let now_ns = cpu.now_ns();
         steps += 1;
         if now_ns.saturating_sub(last_ns) > allowed_ns || cpu.moves() != moves {
+            // The time in which it was moved is no gap of this CPU.
+            if cpu.has_left() {
+                break;
+            }
             let before = seen;
             let settled = settle(cpu, &mut seen, now_ns, quiet_ns);
             record.unsettled += u64::from(!settled.quiet);
@@ -122,7 +130,7 @@ pub(super) fn run(cpu: &impl OwnCpu, record: &mut Record, cost: OwnCost, window_
             break;
         }
     }
-    (record.ended_ns, record.steps) = (last_ns, steps);
+    (record.ended_ns, record.steps, record.left) = (last_ns, steps, cpu.has_left());
 }
 
 /// A reading of the record during which nothing came in between.
@@ -168,12 +176,14 @@ mod tests {
         /// When, how long, and how long a tick runs in it (0: none).
         script: Vec<(u64, u64, u64)>,
         next: Cell<usize>,
+        /// When the loop is moved to another CPU.
+        leaves_ns: u64,
     }
 
     impl Scripted {
         fn of(script: &[(u64, u64, u64)]) -> Self {
             let (now_ns, seen) = (Cell::new(0), Cell::new(CpuSums::NONE));
-            Self { now_ns, seen, script: script.to_vec(), next: Cell::new(0) }
+            Self { now_ns, seen, script: script.to_vec(), next: Cell::new(0), leaves_ns: u64::MAX }
         }
 
         fn happens(&self) {
@@ -206,6 +216,10 @@ mod tests {
         fn read(&self, into: &mut CpuSums) {
             *into = self.seen.get();
             self.happens();
+        }
+
+        fn has_left(&self) -> bool {
+            self.now_ns.get() >= self.leaves_ns
         }
     }
 
@@ -243,6 +257,27 @@ mod tests {
         let mut record = Record::new(1_000);
         run(&Scripted::of(&[]), &mut record, OwnCost::default(), u64::MAX, &AtomicBool::new(true));
         assert!(record.steps <= LOOK_EVERY);
+    }
+
+    #[test]
+    fn a_loop_that_is_moved_ends_where_it_was_last_on_its_cpu() {
+        let moved_at = |leaves_ns: u64| {
+            let mut record = Record::new(1_000);
+            let cost = OwnCost { longest_read_ns: LONGEST_READ_NS, ..OwnCost::default() };
+            let moved = Scripted::of(&[(100_000, 20_000, 8_000), (400_000, 300_000, 0)]);
+            let moved = Scripted { leaves_ns, ..moved };
+            run(&moved, &mut record, cost, 1_000_000, &AtomicBool::new(false));
+            record
+        };
+        let record = moved_at(400_000);
+        assert!(record.left && (399_000..=400_100).contains(&record.ended_ns), "{}", record.ended_ns);
+        assert_eq!((record.gaps, record.rows[UNEXPLAINED].gaps), (1, 0), "the time of the move is no gap");
+        // Before its turn came.
+        let record = moved_at(0);
+        assert_eq!((record.left, record.gaps, record.ended_ns - record.began_ns), (true, 0, 0));
+        // A gap of the same length on the CPU itself is one.
+        let record = moved_at(u64::MAX);
+        assert_eq!((record.left, record.gaps, record.rows[UNEXPLAINED].gaps), (false, 2, 1));
     }
 
     #[test]

@@ -91,6 +91,8 @@ pub(super) struct Record {
     pub(super) unsettled: u64,
     /// What the kernel counted beyond the lengths of gaps, ns.
     pub(super) beyond_ns: u64,
+    /// Whether the loop was moved to another CPU: then it ended where it was last on its own.
+    pub(super) left: bool,
     pub(super) longest: [Gap; LONGEST],
     pub(super) longest_len: usize,
     pending: Pending,
@@ -130,6 +132,7 @@ impl Record {
             gaps_unsure: 0,
             unsettled: 0,
             beyond_ns: 0,
+            left: false,
             longest: [Gap { began_ns: 0, joined: Joined::NONE }; LONGEST],
             longest_len: 0,
             pending: Pending { eventless_ns: 0, longest: (0, 0) },

@@ -78,13 +78,26 @@ pub struct Noise {
     pub missing: Vec<Missing>,
 }
 
+/// How a loop came to run on another CPU before its window was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Left {
+    /// The CPU went offline: the kernel moved the loop.
+    Offline,
+    /// The CPU is online: the affinity of the loop was changed.
+    Moved,
+}
+
 /// The noise of one CPU.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CpuNoise {
     /// The CPU.
     pub cpu: u32,
-    /// Length of its window, s.
+    /// Length of its window, s: less than was asked for where the loop was moved away.
     pub window_s: f64,
+    /// How it was moved away; `None`: it stayed to the end. What came after that is in no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     /// Share of the window in gaps, 0 to 1.
     pub share: f64,
     /// How many gaps.

@@ -13,12 +13,13 @@ use machine::{Class, CpuSet, Fault, Machine, Missing, Root};
 use super::cpu_sums::LiveCpu;
 use super::gap_loop::{self, OwnCost};
 use super::record::Record;
-use super::results::{CpuNoise, JoinedTo, LineNoise, Noise, Policy, TaskNoise};
+use super::results::{CpuNoise, JoinedTo, Left, LineNoise, Noise, Policy, TaskNoise};
 use super::rounds::rounds;
 use super::summary;
 use crate::account::{Account, Counting, Names, Snapshot, Target, TaskAccount, TracePoints};
 use crate::bpf::CpuTables;
 use crate::meter::Meter;
+use crate::online::online;
 
 /// What is to be measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,6 +102,7 @@ struct Done {
     record: Box<Record>,
     cost: OwnCost,
     preempted: Option<u64>,
+    left: Option<Left>,
 }
 
 /// The threads of all loops; those whose turn has not come sleep.
@@ -152,6 +154,10 @@ impl Loops {
     }
 }
 
+/// A CPU that gave the loop away goes offline within so many looks, or stays.
+const OFFLINE_LOOKS: usize = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
 /// A loop on the CPU to which the calling thread is confined.
 fn run(cpu: u32, plan: &Plan, go: Go, stop: &AtomicBool) -> Done {
     let mut record = Box::new(Record::new(plan.threshold.as_nanos() as u64));
@@ -161,7 +167,22 @@ fn run(cpu: u32, plan: &Plan, go: Go, stop: &AtomicBool) -> Done {
     let window_ns = plan.window.as_nanos() as u64;
     gap_loop::run(&live, &mut record, cost, window_ns, stop);
     let preempted = involuntary_switches().zip(before).map(|(after, before)| after.saturating_sub(before));
-    Done { cpu, record, cost, preempted }
+    let left = record.left.then(|| left(cpu));
+    Done { cpu, record, cost, preempted, left }
+}
+
+/// How the calling thread came to leave its CPU, a moment ago. A CPU on its way offline gives its tasks away first, and is listed as online
+/// until all that it serves is moved (kernel/cpu.c: sched_cpu_deactivate long before take_cpu_down).
+fn left(cpu: u32) -> Left {
+    for look in 0..OFFLINE_LOOKS {
+        if look > 0 {
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        if online(&Root::live()).is_ok_and(|online| !online.contains(cpu)) {
+            return Left::Offline;
+        }
+    }
+    Left::Moved
 }
 
 /// Of the calling thread.
@@ -203,7 +224,10 @@ impl Session<'_> {
         while done.len() < round.cpus.len() {
             match self.loops.done.recv_timeout(every) {
                 Ok(one) => done.push(one),
-                Err(RecvTimeoutError::Timeout) => surroundings.passes(round, began.elapsed()),
+                Err(RecvTimeoutError::Timeout) => {
+                    surroundings.passes(round, began.elapsed());
+                    self.counting.iter_mut().for_each(Counting::harvest);
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -226,10 +250,10 @@ impl Session<'_> {
     ) {
         let joined = lines.is_some();
         let mut of_cpu = summary::cpu(done.cpu, &done.record, done.cost, joined);
-        of_cpu.preempted = done.preempted;
+        (of_cpu.preempted, of_cpu.left) = (done.preempted, done.left);
         if let Some((before, after)) = lines {
             of_cpu.lines = lines_between(done.cpu, before, after, self.machine);
-        } else {
+        } else if done.left.is_none() {
             of_cpu.counts = counts.get(&done.cpu).cloned().unwrap_or_default();
             let ticks = of_cpu.counts.get("LOC").copied();
             of_cpu.ticks = ticks;
@@ -261,7 +285,8 @@ impl Session<'_> {
             self.missing.extend(account.missing);
         }
         self.cpus.sort_by(|a, b| {
-            let key = |cpu: &CpuNoise| (cpu.share, cpu.longest_gap_ns);
+            // Of one that was left there is less to go by.
+            let key = |cpu: &CpuNoise| (cpu.left.is_some(), cpu.share, cpu.longest_gap_ns);
             key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
         });
         Noise {
@@ -279,7 +304,8 @@ impl Session<'_> {
 /// What casts doubt on figures of a CPU.
 fn not_sure(done: &Done) -> Vec<Missing> {
     let (record, cpu) = (&done.record, done.cpu);
-    let mut missing = Vec::new();
+    let mut missing: Vec<Missing> =
+        done.left.map(|left| not_measured(cpu, record, left)).into_iter().collect();
     if done.cost.step_p99_ns * 2 > record.threshold_ns {
         let why = format_args!(
             "one reading of the clock in a hundred takes {} ns, more than half the threshold: choose a higher one",
@@ -314,6 +340,18 @@ fn not_sure(done: &Done) -> Vec<Missing> {
         missing.push(Missing::new(format_args!("a part of the events of CPU {cpu}"), why));
     }
     missing
+}
+
+/// What of the window was not measured, and why.
+fn not_measured(cpu: u32, record: &Record, left: Left) -> Missing {
+    let measured_s = record.ended_ns.saturating_sub(record.began_ns) as f64 / 1e9;
+    let why = match left {
+        Left::Offline => "the CPU went offline, and the kernel moved the loop to another one",
+        Left::Moved => {
+            "the affinity of the loop was changed (taskset, a cpuset), and it was moved to another CPU"
+        }
+    };
+    Missing::new(format_args!("the noise of CPU {cpu} after the first {measured_s:.1} s of its window"), why)
 }
 
 fn lines_between(cpu: u32, before: &Snapshot, after: &Snapshot, machine: &Machine) -> Vec<LineNoise> {

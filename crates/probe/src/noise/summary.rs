@@ -34,6 +34,7 @@ pub(super) fn cpu(cpu: u32, record: &Record, cost: OwnCost, joined: bool) -> Cpu
         ticks,
         ticks_per_s: ticks.filter(|_| window_ns > 0).map(|ticks| ticks as f64 * 1e9 / window_ns as f64),
         preempted: None,
+        left: None,
         causes: if joined { causes(record) } else { Vec::new() },
         entry_and_exit_ns: joined.then(|| record.rows.iter().map(|row| row.around_ns).sum()),
         below_threshold: joined.then(|| below(record)),

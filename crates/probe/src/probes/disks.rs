@@ -30,13 +30,16 @@ impl Probe for Disks {
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
         let text = into.read(root, DISKSTATS)?;
-        for disk in diskstats::disks(&text).filter(|disk| disk.requests > 0) {
+        let (disks, odd) = diskstats::disks(&text);
+        into.odd(DISKSTATS, &odd);
+        for disk in disks.iter().filter(|disk| disk.requests != Some(0)) {
             let counts = [
                 ("requests", "events", disk.requests),
                 ("read", "bytes", disk.read_bytes),
                 ("written", "bytes", disk.written_bytes),
             ];
             for (what, unit, value) in counts {
+                let Some(value) = value else { continue };
                 let name = format!("{what} {}", disk.name);
                 into.system(Row { name: &name, label: "", unit, kind: Kind::Grows }, value);
             }

@@ -53,7 +53,12 @@ fn read(root: &Root, kept: &mut KeptTable, into: &mut Rows) -> Result<(), Missin
         }
         let parsed = interrupts::parse(&kept.text()).map(|table| {
             let torn = table.rows.iter().any(|row| row.counted == Counted::Torn);
-            (torn, (!torn || tries_left == 0).then(|| book(&table, into)))
+            let last = !torn || tries_left == 0;
+            if last {
+                into.odd(FILE, &table.odd);
+            }
+            // The rows of an odd table are not those of its text: it is parsed in every frame.
+            (torn || !table.odd.is_empty(), last.then(|| book(&table, into)))
         });
         match parsed {
             Ok((false, Some(booked))) => {
@@ -84,7 +89,7 @@ fn book(table: &interrupts::Interrupts<'_>, into: &mut Rows) -> Vec<Booked> {
             (_, Some(counts)) => (Some(into.counter(about, &columns, counts)), counts.len()),
             (Counted::System(count), _) => (Some(into.system(about, count)), 1),
             (Counted::Torn, _) => {
-                let why = "a CPU came or went while the kernel printed the row";
+                let why = "it has not one count for each CPU: one came or went while the kernel printed the row, or a count is no number";
                 into.missing(format_args!("interrupts/{}", row.name), why);
                 (None, 0)
             }

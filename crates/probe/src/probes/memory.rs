@@ -1,7 +1,8 @@
 //! Swapping and reclaim of the machine, and memory and throttling of the watched process's own cgroup.
 
 use machine::limits::mounts::{self, Mount};
-use machine::procfs::{key_values, vmstat};
+use machine::limits::quotas;
+use machine::procfs::{Malformed, key_values, vmstat};
 use machine::{Missing, Root};
 
 use super::{About, Probe, unreadable};
@@ -46,16 +47,14 @@ impl Probe for Memory {
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
         let text = into.read(root, VMSTAT)?;
-        let counters = vmstat::parse(&text).map_err(|e| Missing::new(VMSTAT, e))?;
+        let vmstat = vmstat::parse(&text).map_err(|e| Missing::new(VMSTAT, e))?;
+        into.odd(VMSTAT, &vmstat.odd);
         for (name, label, parts) in OF_MACHINE {
             let belongs =
                 |counter: &str| parts.iter().any(|part| counter == *part || is_kind_of(counter, part));
-            let found: Vec<u64> =
-                counters.iter().filter(|(counter, _)| belongs(counter)).map(|(_, value)| *value).collect();
             // A kernel without swap has no such counter.
-            if !found.is_empty() {
-                let row = Row { name, label, unit: "events", kind: Kind::Grows };
-                into.system(row, found.iter().sum());
+            if let Some(sum) = vmstat.sum(belongs) {
+                into.system(Row { name, label, unit: "events", kind: Kind::Grows }, sum);
             }
         }
         let own = into.recall::<Own>();
@@ -134,12 +133,9 @@ impl Own {
         if let Some(own) = &self.memory {
             own.read(root, into);
         }
-        let throttled = self.cpu_stat.as_ref().and_then(|path| into.read(root, path).ok()).and_then(|text| {
-            // Version 2 counts us, version 1 ns.
-            let us = key_values::value(&text, "throttled_usec");
-            us.or_else(|| Some(key_values::value(&text, "throttled_time")? / 1_000))
-        });
-        if let Some(us) = throttled {
+        let Some(path) = &self.cpu_stat else { return };
+        let Ok(text) = into.read(root, path) else { return };
+        if let Some(us) = kept(into, path, quotas::throttled_us(&text)) {
             let label = "time that the server's cgroup had used up its share of CPU time";
             into.system(Row { name: "server throttled", label, unit: "us", kind: Kind::Grows }, us);
         }
@@ -149,20 +145,33 @@ impl Own {
 impl OwnMemory {
     fn read(&self, root: &Root, into: &mut Rows) {
         let bytes = |name, label| Row { name, label, unit: "bytes", kind: Kind::Gauge };
-        let number = |into: &mut Rows, path: &str| into.read(root, path).ok()?.trim().parse::<u64>().ok();
+        let number = |into: &mut Rows, path: &str| {
+            let text = into.read(root, path).ok()?;
+            let number = text.trim().parse::<u64>().map_err(|why| Malformed::new(1, text.trim(), why));
+            kept(into, path, number.map(Some))
+        };
         if let Some(usage) = number(into, &self.usage) {
             into.system_gauge(bytes("server usage", "memory of the server's cgroup"), usage);
         }
         let Ok(stat) = into.read(root, &self.stat) else { return };
         let of_file = self.swap.as_ref().and_then(|path| number(into, path));
-        if let Some(swap) = of_file.or_else(|| key_values::value(&stat, "swap")) {
+        let swap = match of_file {
+            Some(bytes) => Some(bytes),
+            None => kept(into, &self.stat, key_values::value(&stat, "swap")),
+        };
+        if let Some(swap) = swap {
             into.system_gauge(bytes("server swap", "of the server's cgroup, in swap"), swap);
         }
-        if let Some(faults) = key_values::value(&stat, "pgmajfault") {
+        if let Some(faults) = kept(into, &self.stat, key_values::value(&stat, "pgmajfault")) {
             let label = "faults of the server that had to read";
             into.system(Row { name: "server pgmajfault", label, unit: "events", kind: Kind::Grows }, faults);
         }
     }
+}
+
+/// The number of a file, where it has one; one that cannot be read is noted.
+fn kept(into: &mut Rows, file: &str, value: Result<Option<u64>, Malformed>) -> Option<u64> {
+    into.kept(value.map_err(|why| Missing::new(file, why))).flatten()
 }
 
 #[cfg(test)]
@@ -219,7 +228,29 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_vmstat_is_told() {
+    fn an_odd_counter_is_missing_by_itself() {
+        let text = "pswpin 1\npswpout -4\nallocstall_dma 2\nallocstall_normal x\nnr_free 5 6\n";
+        let own = rows(&Root::from_tree(Tree::new().file(VMSTAT, text)));
+        assert_eq!(own, ["memory/pswpin"], "a sum of which a part is not known is not known");
+    }
+
+    #[test]
+    fn an_odd_usage_of_its_cgroup_is_missing_with_a_reason() {
+        let root = tree("4:memory:/box/pinwise-1\n1:cpu:/\n0::/\n", "-1\n", 5);
+        let own = rows(&root);
+        assert!(!own.iter().any(|name| name == "memory/server usage"), "{own:?}");
+        let mut rows = Rows::new(&root, Some(ProcessRef { pid: 7, start_time_ticks: 1 }));
+        rows.begin_frame(1, 1, 0, true);
+        rows.begin_probe("memory");
+        Memory.read(&root, &mut rows).unwrap();
+        rows.end_frame(0, 0);
+        let said: Vec<&Missing> =
+            rows.noted().filter(|missing| missing.fact.ends_with("usage_in_bytes")).collect();
+        assert!(said.len() == 1 && said[0].why.contains("-1"), "{said:?}");
+    }
+
+    #[test]
+    fn a_vmstat_of_which_nothing_can_be_read_is_reported() {
         let root = Root::from_tree(Tree::new().file(VMSTAT, "pswpin"));
         let mut rows = Rows::new(&root, None);
         rows.begin_frame(1, 1, 0, true);

@@ -60,7 +60,9 @@ impl Probe for Network {
             let text = into.read(root, &format!("/proc/{whose}/net/{file}"));
             let Some(text) = into.kept(text) else { continue };
             for (name, table, counter, label) in OF_TCP {
-                if let Some(value) = net_counters::value(&text, table, counter) {
+                let value = net_counters::value(&text, table, counter);
+                let value = value.map_err(|why| Missing::new(format_args!("/proc/PID/net/{file}"), why));
+                if let Some(value) = into.kept(value).flatten() {
                     into.system(Row { name, label, unit: "events", kind: Kind::Grows }, value);
                 }
             }
@@ -70,28 +72,35 @@ impl Probe for Network {
 }
 
 fn interfaces(text: &str, into: &mut Rows) {
-    for seen in net_counters::traffic(text) {
-        let mut row = |what: &str, unit, value| {
+    let (interfaces, odd) = net_counters::traffic(text);
+    into.odd("/proc/PID/net/dev", &odd);
+    for seen in interfaces {
+        let mut row = |what: &str, unit, value: Option<u64>| {
+            let Some(value) = value else { return };
             let name = format!("{what} {}", seen.interface);
             into.system(Row { name: &name, label: "", unit, kind: Kind::Grows }, value);
         };
         row("received", "events", seen.received_packets);
         row("dropped", "events", seen.dropped);
         row("bytes received", "bytes", seen.received_bytes);
-        if let Some(sent) = seen.sent_bytes {
-            row("bytes sent", "bytes", sent);
-        }
+        row("bytes sent", "bytes", seen.sent_bytes);
     }
 }
 
 fn softnet(root: &Root, into: &mut Rows) -> Result<(), Missing> {
     let text = into.read(root, SOFTNET)?;
-    let malformed = || Missing::new(SOFTNET, "it has another form than the kernel documents");
-    let seen = net_counters::softnet(&text).ok_or_else(malformed)?;
-    let cpus: Vec<u32> = seen.iter().map(|seen| seen.cpu).collect();
-    let columns = into.columns(&cpus);
-    let mut row = |name: &str, of: fn(&net_counters::Softnet) -> u32| {
-        let values: Vec<u64> = seen.iter().map(|seen| u64::from(of(seen))).collect();
+    let (seen, odd) = net_counters::softnet(&text);
+    if seen.is_empty() {
+        return Err(Missing::new(SOFTNET, "it has another form than the kernel documents"));
+    }
+    into.odd(SOFTNET, &odd);
+    let mut row = |name: &str, of: fn(&net_counters::Softnet) -> Option<u32>| {
+        let known = seen.iter().filter_map(|seen| Some((seen.cpu, u64::from(of(seen)?))));
+        let (cpus, values): (Vec<u32>, Vec<u64>) = known.unzip();
+        if cpus.is_empty() {
+            return;
+        }
+        let columns = into.columns(&cpus);
         into.counter(Row { name, label: "", unit: "events", kind: Kind::Wraps32 }, &columns, &values);
     };
     row("backlog dropped", |seen| seen.dropped);

@@ -50,6 +50,7 @@ impl Probe for Pressure {
                 }
             };
             found = true;
+            into.odd(resource.1, &pressure.odd);
             for (line, total) in [("some", pressure.some_us), ("full", pressure.full_us)] {
                 if let Some(total) = total {
                     let name = format!("{} {line}", resource.0);

@@ -60,7 +60,8 @@ impl Probe for Quota {
             for (quota, cgroup) in found.iter() {
                 // A cgroup that is gone has nothing to say any more.
                 let Ok(text) = into.read(root, &quota.stat_file) else { continue };
-                if let Some(throttling) = quotas::throttling(&text) {
+                let throttling = quotas::throttling(&text).map_err(|why| Missing::new(&quota.stat_file, why));
+                if let Some(throttling) = into.kept(throttling).flatten() {
                     into.quota(QuotaReading { party, cgroup: cgroup.clone(), cpus: quota.cpus, throttling });
                 }
             }
@@ -121,5 +122,21 @@ mod tests {
         };
         // The load was followed from the second frame on.
         assert_eq!(seen, [quota(Party::Server, 70, 7, 35_000), quota(Party::Load, 40, 4, 20_000)]);
+    }
+
+    #[test]
+    fn a_quota_whose_counts_went_back_is_missing_with_a_reason() {
+        // The last is past the first again.
+        let mut rows = Rows::new(&machine(0), Some(SERVER));
+        for (at_ns, throttled) in [(1_000_000, 5), (2_000_000, 2), (3_000_000, 9)] {
+            rows.begin_frame(at_ns, at_ns, 0, true);
+            rows.begin_probe("quota");
+            Quota.read(&machine(throttled), &mut rows).unwrap();
+            rows.end_frame(0, 0);
+        }
+        let seen = rows.into_recording().window(1_000_000, 3_000_000);
+        assert_eq!(seen.quotas, []);
+        let said = seen.missing.iter().find(|missing| missing.fact.ends_with("in cgroup /box")).unwrap();
+        assert!(said.is_of_probe("quota") && said.why.contains("went backwards"), "{said:?}");
     }
 }

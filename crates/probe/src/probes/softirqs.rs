@@ -66,9 +66,14 @@ impl Memory {
         let text = self.kept.text();
         match softirqs::parse(&text) {
             Ok(table) => {
+                into.odd(FILE, &table.odd);
                 let (values, booked) = book(&table, &online, into);
                 self.values = values;
-                self.kept.learn(&booked);
+                // The rows of an odd table are not those of its text: it is parsed in every frame.
+                match table.odd.is_empty() {
+                    true => self.kept.learn(&booked),
+                    false => self.kept.forget(),
+                }
                 Ok(())
             }
             Err(malformed) => {

@@ -72,7 +72,8 @@ impl Recording {
             for reading in threads_of(frame) {
                 let ThreadRef { pid, tid, start_time_ticks } = reading.thread;
                 // Start times are cut to whole ticks: one within the window's first tick counts as born in it.
-                let born_inside = index > 0 && (start_time_ticks + 1).saturating_mul(self.tick_ns) > start_ns;
+                let born_inside =
+                    index > 0 && start_time_ticks.saturating_add(1).saturating_mul(self.tick_ns) > start_ns;
                 let reading: &ThreadReading = Arc::as_ref(reading);
                 let entry = seen.entry((pid, tid, start_time_ticks)).or_insert_with(|| Seen {
                     base: (!born_inside).then_some(reading),
@@ -97,14 +98,15 @@ impl Recording {
             };
             get(last)?.checked_sub(before)
         };
-        let ticks_us = |ticks: Option<u64>| ticks.map(|ticks| ticks * self.tick_ns / 1_000);
+        let ticks_us =
+            |ticks: Option<u64>| ticks.and_then(|ticks| Some(ticks.checked_mul(self.tick_ns)? / 1_000));
         let us = |ns: Option<u64>| ns.map(|ns| ns / 1_000);
         ThreadSeen {
             tid: last.thread.tid,
             pid: last.thread.pid,
             comm: last.comm.to_string(),
-            user_us: ticks_us(since(|r| Some(r.user_ticks))),
-            system_us: ticks_us(since(|r| Some(r.system_ticks))),
+            user_us: ticks_us(since(|r| r.user_ticks)),
+            system_us: ticks_us(since(|r| r.system_ticks)),
             on_cpu_us: us(since(|r| r.on_cpu_ns)),
             waited_us: us(since(|r| r.waited_ns)),
             voluntary_switches: since(|r| r.voluntary_switches),

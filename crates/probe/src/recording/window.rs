@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use machine::{CpuSet, Missing, Notes};
+use machine::{CpuSet, FactId, Missing, Notes};
 
 use super::{Frame, Layout, Recording};
+use crate::changed_cpu::ChangedCpu;
 use crate::observation::{Counter, Gauge, Observation, Spread, SystemCounter};
 use crate::rows::{Columns, Kind, SYSTEM, of_probe};
 
@@ -28,14 +29,14 @@ impl Recording {
             missed_deadlines: frames[1..].iter().map(|frame| frame.missed).sum(),
             threads: self.threads_between(first, last),
             beside: self.trees_between(first, last),
-            quotas: self.quotas_between(first, last),
+            quotas: self.quotas_between(first, last, &mut notes),
             gauges: self.gauges(frames),
             ..Observation::default()
         };
         let cost_ns: u64 = frames[1..].iter().map(|frame| frame.cpu_ns).sum();
         let window_ns = observation.to_ns.saturating_sub(observation.from_ns);
         observation.sampling_share = if window_ns == 0 { 0.0 } else { cost_ns as f64 / window_ns as f64 };
-        away(frames, &mut notes);
+        observation.changed_cpus = away(frames, &mut notes);
         self.counters(frames, &mut observation, &mut notes);
         observation.missing = self.noted(first, last);
         observation.missing.extend(notes.into_vec());
@@ -149,7 +150,9 @@ impl Sums {
     fn over(frames: &[Frame]) -> Self {
         let mut moved = HashMap::new();
         for cell in frames[1..].iter().flat_map(|frame| &frame.moved) {
-            *moved.entry((cell.row, cell.cpu)).or_insert(0i64) += cell.delta;
+            let sum = moved.entry((cell.row, cell.cpu)).or_insert(0i64);
+            // As the counters themselves, which may be forged: never a panic.
+            *sum = sum.wrapping_add(cell.delta);
         }
         Self {
             moved,
@@ -180,27 +183,70 @@ impl Sums {
 /// CPUs by the reason why a count is not known there.
 type Lost = BTreeMap<&'static str, Vec<u32>>;
 
-/// Names the CPUs that were not there all the time.
-fn away(frames: &[Frame], notes: &mut Notes) {
-    let mut layouts: Vec<&Layout> = frames.iter().map(|frame| &*frame.layout).collect();
-    layouts.dedup_by(|a, b| std::ptr::eq(*a, *b));
-    if layouts.len() < 2 {
-        return;
+/// A part of the window in which the same CPUs were there.
+struct Span {
+    cpus: BTreeSet<u32>,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+/// The parts of a window; a change between two samples is taken to be halfway. A sample in which nothing was read of any CPU says nothing.
+fn spans(frames: &[Frame]) -> Vec<Span> {
+    let mut spans: Vec<(&Layout, Span)> = Vec::new();
+    for frame in frames {
+        let (layout, at_ns) = (&*frame.layout, frame.middle_ns());
+        match spans.last_mut() {
+            Some((last, span)) if std::ptr::eq(*last, layout) => span.to_ns = at_ns,
+            _ => {
+                let cpus = cpus_of(layout);
+                if !cpus.is_empty() {
+                    spans.push((layout, Span { cpus, from_ns: at_ns, to_ns: at_ns }));
+                }
+            }
+        }
     }
-    let sets: Vec<BTreeSet<u32>> = layouts.into_iter().map(cpus_of).collect();
-    let (first, last) = (&sets[0], &sets[sets.len() - 1]);
-    for cpu in sets.iter().flatten().copied().collect::<BTreeSet<u32>>() {
-        let why = match (first.contains(&cpu), last.contains(&cpu)) {
+    let mut spans: Vec<Span> = spans.into_iter().map(|(_, span)| span).collect();
+    for place in 1..spans.len() {
+        let (ended_ns, began_ns) = (spans[place - 1].to_ns, spans[place].from_ns);
+        let changed_ns = ended_ns + began_ns.saturating_sub(ended_ns) / 2;
+        (spans[place - 1].to_ns, spans[place].from_ns) = (changed_ns, changed_ns);
+    }
+    spans
+}
+
+/// Names the CPUs that were not there all the time, and says how long.
+fn away(frames: &[Frame], notes: &mut Notes) -> Vec<ChangedCpu> {
+    let spans = spans(frames);
+    let [first, .., last] = spans.as_slice() else { return Vec::new() };
+    let mut all_changed = Vec::new();
+    for cpu in spans.iter().flat_map(|span| &span.cpus).copied().collect::<BTreeSet<u32>>() {
+        let why = match (first.cpus.contains(&cpu), last.cpus.contains(&cpu)) {
             (true, false) => "it went away within the window: its counts are not known",
             (false, true) => "it came within the window: its counts are not known",
             (false, false) => "it came and went within the window: its counts are not known",
-            (true, true) if sets.iter().all(|set| set.contains(&cpu)) => continue,
+            (true, true) if spans.iter().all(|span| span.cpus.contains(&cpu)) => continue,
             (true, true) => {
                 "it was away for a part of the window: its counts and rates cover the whole of it"
             }
         };
-        notes.missing(format_args!("CPU {cpu}"), why);
+        notes.add(Missing::new(format_args!("CPU {cpu}"), why).identified(FactId::CpuAway(cpu)));
+        all_changed.push(changed(cpu, &spans));
     }
+    all_changed
+}
+
+fn changed(cpu: u32, spans: &[Span]) -> ChangedCpu {
+    let mut changed = ChangedCpu { cpu, offline_ns: 0, wall_ns: 0, left: 0, came: 0 };
+    let mut was_there = None;
+    for span in spans {
+        let (is_there, ns) = (span.cpus.contains(&cpu), span.to_ns.saturating_sub(span.from_ns));
+        changed.wall_ns = changed.wall_ns.saturating_add(ns);
+        changed.offline_ns = changed.offline_ns.saturating_add(if is_there { 0 } else { ns });
+        changed.left += u64::from(was_there == Some(true) && !is_there);
+        changed.came += u64::from(was_there == Some(false) && is_there);
+        was_there = Some(is_there);
+    }
+    changed
 }
 
 fn cpus_of(layout: &Layout) -> BTreeSet<u32> {

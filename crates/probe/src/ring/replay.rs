@@ -177,7 +177,7 @@ impl Together {
             true => Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
                 format!(
-                    "there are more threads and tasks than {} MiB hold; choose a shorter time with --from and --to",
+                    "there are more threads and tasks than {} MiB hold; choose a shorter time with --since and --until",
                     self.tables.most_bytes >> 20
                 ),
             )),
@@ -262,7 +262,7 @@ fn of_another(segment: &Skimmed) -> Missing {
     let (first, last) = (segment.entries().next(), segment.entries().next_back());
     let from = first.map_or(String::new(), |head| utc(head.began_unix_ns()));
     let to = last.map_or(String::new(), |head| utc(head.to_unix_ns));
-    let why = "another target than the last one's; to see it, choose its time with --from and --to";
+    let why = "another target than the last one's; to see it, choose its time with --since and --until";
     Missing::new(format_args!("{from} to {to}: {}", segment.session.title), why)
 }
 

@@ -8,6 +8,10 @@ use crate::recording::{Frame, Moved};
 /// No CPU takes more interrupts than this a second: a 32-bit count that fell further behind did not wrap, it began again.
 const MOST_EVENTS_PER_S: u64 = 10_000_000;
 
+/// Half of what a 32-bit number can count. A step of more, in either direction, is as well one back: after a long time between
+/// two frames the rate alone would let it pass.
+const MOST_EVENTS: u64 = (1 << 31) - 1;
+
 /// No package takes more energy than this in a second (10 kW): a counter that would have taken more did not wrap, it began again.
 const MOST_UJ_PER_S: u64 = 10_000_000_000;
 
@@ -82,20 +86,24 @@ impl Book<'_> {
     }
 }
 
-/// How far a counter moved; `None` if it began again.
+/// How far a counter moved; `None` if it began again, or moved further than it can have counted.
 fn step(kind: Kind, old: u64, new: u64, elapsed_ns: u64) -> Option<i64> {
-    let (wrapped, most_per_s) = match kind {
+    // At least a second: what is late by a little is no reason to call a count lost.
+    let within = |most_per_s: u64| most_per_s.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
+    let (moved, most) = match kind {
+        Kind::Wraps32 => (moved32(old, new)?, within(MOST_EVENTS_PER_S).min(MOST_EVENTS)),
         _ if new >= old => return Some((new - old) as i64),
         Kind::Grows | Kind::Gauge => return Some(new.wrapping_sub(old) as i64),
-        Kind::Wraps32 => (wrapped32(old, new)?, MOST_EVENTS_PER_S),
-        Kind::EnergyUpTo(most) => (most.checked_sub(old)?.checked_add(new)?, MOST_UJ_PER_S),
+        Kind::EnergyUpTo(most) => (most.checked_sub(old)?.checked_add(new)?, within(MOST_UJ_PER_S)),
     };
-    // At least a second: what is late by a little is no reason to call a count lost.
-    let most = most_per_s.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
-    (wrapped <= most).then_some(wrapped as i64)
+    (moved <= most).then_some(moved as i64)
 }
 
-fn wrapped32(old: u64, new: u64) -> Option<u64> {
+/// How far a 32-bit count moved up, past its end if need be. One that is larger than 32 bits does not wrap there.
+fn moved32(old: u64, new: u64) -> Option<u64> {
+    if let Some(up) = new.checked_sub(old) {
+        return Some(up);
+    }
     let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
     Some(u64::from(new.wrapping_sub(old)))
 }
@@ -112,6 +120,18 @@ mod tests {
         assert_eq!(step(Kind::Wraps32, 3_000_000_000, 3, 0), None);
         assert_eq!(step(Kind::Wraps32, top + 10, 3, 0), None);
         assert_eq!(step(Kind::Wraps32, 5, 9, 0), Some(4));
+    }
+
+    #[test]
+    fn a_32_bit_count_moves_less_than_half_its_range_and_no_faster_than_a_cpu() {
+        let (top, day) = (u64::from(u32::MAX), 86_400_000_000_000);
+        assert_eq!(step(Kind::Wraps32, 3_000_000_000, 3, day), Some(1_294_967_299));
+        assert_eq!(step(Kind::Wraps32, 5_000, 3, day), None, "it began again, however long ago");
+        assert_eq!(step(Kind::Wraps32, 1, 1 << 31, day), Some((1 << 31) - 1));
+        assert_eq!(step(Kind::Wraps32, 0, 1 << 31, day), None);
+        assert_eq!(step(Kind::Wraps32, 5, top - 5, 0), None, "a step back past 0 looks like one far up");
+        assert_eq!(step(Kind::Wraps32, 5, 1 << 40, day), None);
+        assert_eq!(step(Kind::Wraps32, top + 5, top + 9, 0), Some(4), "a kernel that counts further");
     }
 
     #[test]

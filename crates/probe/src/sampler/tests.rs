@@ -84,6 +84,24 @@ fn a_cpu_that_comes_back_keeps_counting_and_is_named() {
     let seen = observe(None, &[root(both(10, 20)), root(one), root(both(16, 24))]);
     assert_eq!(seen.counter("interrupts", "LOC").unwrap().by_cpu, BTreeMap::from([(0, 6), (1, 4)]));
     assert!(why(&seen, "CPU 1").contains("for a part of the window"));
+    let [changed] = seen.changed_cpus.as_slice() else { panic!("{:?}", seen.changed_cpus) };
+    assert_eq!((changed.cpu, changed.left, changed.came), (1, 1, 1));
+    assert_eq!(changed.wall_ns, seen.to_ns - seen.from_ns);
+    assert!(changed.offline_ns > 0 && changed.offline_ns < changed.wall_ns, "{changed:?}");
+    assert!(seen.online_share(1) < 1.0 && seen.online_share(0) == 1.0);
+}
+
+#[test]
+fn how_often_a_cpu_changed_is_counted_and_a_sample_of_nothing_is_no_change() {
+    let both = || root(machine(&format!("  CPU0 CPU1\nLOC: 10 20{LOC}"), "0-1"));
+    let one = || root(machine(&format!("  CPU0\nLOC: 15{LOC}"), "0"));
+    let changes = |roots: &[Root]| -> Vec<(u32, u64, u64)> {
+        observe(None, roots).changed_cpus.iter().map(|cpu| (cpu.cpu, cpu.left, cpu.came)).collect()
+    };
+    assert_eq!(changes(&[both(), one(), one(), both(), one()]), [(1, 2, 1)]);
+    assert_eq!(changes(&[one(), both(), one()]), [(1, 1, 1)]);
+    assert!(changes(&[both(), root(Tree::new()), both()]).is_empty());
+    assert!(changes(&[both(), both()]).is_empty());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::limits::memory_use;
 use machine::processes::{self, Connections, CpuTime, Peer, Server, Task};
-use machine::{Machine, Missing, Notes, Root};
+use machine::{FactId, Machine, Missing, Notes, Root};
 
 use super::{Busy, Situation};
 use crate::account::Account;
@@ -63,7 +63,7 @@ impl Surroundings {
             (_, window_s) => window_s,
         };
         let busy = busy(&self.before, &cpu_times(root, &mut self.missing), window_s);
-        let tasks = tasks(root, &self.pids, account.as_ref());
+        let tasks = tasks(root, &self.pids, account.as_ref(), &mut self.missing);
         let server = self
             .asked
             .as_deref()
@@ -137,16 +137,48 @@ fn busy(before: &BTreeMap<u32, CpuTime>, after: &BTreeMap<u32, CpuTime>, window_
 }
 
 /// How the server's first thread competes, and those who took most from it.
-pub(super) fn tasks(root: &Root, pids: &[u32], account: Option<&Account>) -> BTreeMap<u32, Task> {
+pub(super) fn tasks(
+    root: &Root,
+    pids: &[u32],
+    account: Option<&Account>,
+    missing: &mut Vec<Missing>,
+) -> BTreeMap<u32, Task> {
     let takers = account.iter().flat_map(|account| &account.tasks).filter(|task| task.took.total_ns > 0);
     let takers = takers.take(MOST_TASKS).map(|task| task.tid);
     let first = pids.first().copied();
-    first.into_iter().chain(takers).filter_map(|tid| Some((tid, Task::read(root, tid).ok()?))).collect()
+    let (mut found, mut notes) = (BTreeMap::new(), Notes::new());
+    for tid in first.into_iter().chain(takers) {
+        match Task::read(root, tid, &mut notes) {
+            Ok(task) => drop(found.insert(tid, task)),
+            Err(e) if e.is_absent() => {}
+            Err(e) => notes.missing(format_args!("how task {tid} competes"), e),
+        }
+    }
+    // A server that is watched is looked at again and again.
+    missing.retain(|known| !known.is(&FactId::Tasks));
+    let notes = notes.into_vec();
+    if let Some(first) = notes.first() {
+        let why = format!("{}: {} ({} of them)", first.fact, first.why, notes.len());
+        missing.push(Missing::new("some facts of how tasks compete", why).identified(FactId::Tasks));
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_with_odd_files_are_named_once_however_often_they_are_read() {
+        let tree = machine::Tree::new().file("/proc/7/stat", "7 (x) S no line of the kernel");
+        let (root, mut missing) = (Root::from_tree(tree), Vec::new());
+        for _ in 0..3 {
+            assert!(tasks(&root, &[7], None, &mut missing).is_empty());
+        }
+        assert!(missing.len() == 1 && missing[0].why.contains("task 7"), "{missing:?}");
+        assert!(tasks(&root, &[8], None, &mut missing).is_empty());
+        assert_eq!(missing, [], "it has ended");
+    }
 
     #[test]
     fn busy_processes_are_those_that_had_the_cpus_in_between() {

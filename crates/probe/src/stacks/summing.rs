@@ -2,17 +2,19 @@
 
 use std::mem::offset_of;
 
-use machine::Missing;
+use machine::{Machine, Missing, Root};
 
 use super::frames::without_the_switch;
 use super::named_sums::NamedSums;
+use super::offline;
 use super::symbolization::Naming;
 use super::target::want;
 use super::time::{Doing, StackTime, TimeByStack};
-use crate::account::collect::target::{full, same_numbers};
+use crate::account::collect::target::{all_cpus, full, same_numbers};
 use crate::account::{Target, task_name};
 use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks};
 use crate::clock;
+use crate::online::OnlineLooks;
 
 /// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
 const NEW_ONLY: u64 = 1;
@@ -23,6 +25,8 @@ pub struct Summing {
     tables: StackTables,
     naming: Naming,
     began_ns: u64,
+    root: Root,
+    looks: OnlineLooks,
 }
 
 impl Summing {
@@ -31,11 +35,13 @@ impl Summing {
     /// # Errors
     /// When there is no target, or the kernel has no such programs (trace points with types: 5.12 and later, with BTF), or does not permit
     /// them: what, why and the remedy.
-    pub fn begin(target: &Target) -> Result<Self, Missing> {
+    pub fn begin(target: &Target, machine: &Machine) -> Result<Self, Missing> {
         same_numbers(target)?;
         let mut loaded = load_stacks()?;
         let tables = StackTables::open(&mut loaded)?;
-        let mut summing = Self { loaded, tables, naming: Naming::begin(), began_ns: 0 };
+        let root = Root::live();
+        let looks = OnlineLooks::begin(&root, all_cpus(machine, u32::MAX));
+        let mut summing = Self { loaded, tables, naming: Naming::begin(), began_ns: 0, root, looks };
         want(&mut summing.tables.wanted, target, &mut summing.naming)?;
         summing.loaded.walk_tasks()?;
         summing.loaded.walk_tasks()?;
@@ -47,6 +53,11 @@ impl Summing {
 
     fn control(&self) -> StackControl {
         self.tables.control.get(0).unwrap_or_else(StackControl::zeroed)
+    }
+
+    /// Looks which CPUs are online; to be called some ten times a second.
+    pub fn look(&mut self) {
+        self.looks.look(&self.root);
     }
 
     /// Takes in more processes: those that came to the target by another way than being started by it (moved into its cgroup).
@@ -69,6 +80,7 @@ impl Summing {
 
     /// Ends it: what was summed up, with names.
     pub fn end(mut self) -> TimeByStack {
+        self.look();
         let ended_ns = clock::monotonic_ns();
         self.tables.control.set_word(0, offset_of!(StackControl, ended_ns), ended_ns);
         let mut missing = self.loaded.missing.clone();
@@ -86,8 +98,14 @@ impl Summing {
             count: sum.count,
             ns: sum.ns,
         };
-        let times = sums.all().flat_map(|(key, sum)| apart(time(key, sum), sum.waited_ns)).collect();
-        TimeByStack { began_ns: self.began_ns, ended_ns, times, missing }
+        let parts = |(key, sum): (&StackKey, &StackSum)| apart(time(key, sum), sum.waited_ns);
+        let offline_ns = |cpu| self.looks.longest_offline_ns(cpu, ended_ns);
+        let is_of_kernel = |pid| offline::is_of_kernel(&self.root, pid);
+        let times = sums.all().flat_map(parts);
+        let times = times.flat_map(|time| offline::not_known(time, is_of_kernel, offline_ns)).collect();
+        missing.extend(self.looks.missing().cloned());
+        let changed_cpus = self.looks.changed(ended_ns);
+        TimeByStack { began_ns: self.began_ns, ended_ns, times, changed_cpus, missing }
     }
 
     /// What the programs could not count, and why.

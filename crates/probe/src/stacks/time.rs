@@ -4,6 +4,7 @@ use machine::Missing;
 
 use super::frames::Frames;
 use crate::bpf::thread_state;
+use crate::changed_cpu::ChangedCpu;
 
 /// What a thread does; the words are those of the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +21,7 @@ pub enum Doing {
     Asleep,
     /// It waits in a way that no signal ends: disk, swap, a lock of the kernel.
     Blocked,
-    /// The kernel did not report a switch in between.
+    /// The kernel did not report a switch in between, or the thread's CPU was offline.
     NotTold,
 }
 
@@ -79,6 +80,8 @@ pub struct TimeByStack {
     pub ended_ns: u64,
     /// Of each thread that lived all the time this adds up to the time between.
     pub times: Vec<StackTime>,
+    /// CPUs that went offline or came online meanwhile, by number.
+    pub changed_cpus: Vec<ChangedCpu>,
     /// What is not in it, and why.
     pub missing: Vec<Missing>,
 }

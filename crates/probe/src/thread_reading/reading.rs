@@ -12,9 +12,9 @@ pub struct ThreadReading {
     /// Name.
     pub comm: Arc<str>,
     /// CPU time in user mode, ticks of USER_HZ (stat field 14).
-    pub user_ticks: u64,
+    pub user_ticks: Option<u64>,
     /// CPU time in the kernel, ticks of USER_HZ (stat field 15).
-    pub system_ticks: u64,
+    pub system_ticks: Option<u64>,
     /// CPU that it last ran on (stat field 39).
     pub processor: Option<u32>,
     /// Time on a CPU, ns (schedstat).

@@ -75,6 +75,26 @@ fn a_cpu_that_came_or_went_and_a_count_that_began_again_are_missing_and_not_zero
 }
 
 #[test]
+fn a_cpu_that_was_away_in_between_has_no_rate() {
+    let proc = Proc::new(BEFORE[0], BEFORE[1]);
+    let online = proc.0.path().join("sys/devices/system/cpu");
+    std::fs::create_dir_all(&online).unwrap();
+    let set_online = |list: &str| std::fs::write(online.join("online"), list).unwrap();
+    let mut window = proc.begin("0,2", None);
+    for list in ["0-2\n", "0-1\n", "0-2\n"] {
+        set_online(list);
+        window.look();
+    }
+    proc.write("       CPU0 CPU2\nLOC:   1250   4   Local timer interrupts\n", BEFORE[1]);
+    let seen = window.end();
+    assert_eq!((seen.cpus[0].ticks.ticks, seen.cpus[1].ticks.ticks), (Some(250), None));
+    assert_eq!((seen.cpus[1].ticks.busy, seen.cpus[1].verdict), (None, Verdict::NotKnown));
+    let why =
+        seen.missing.iter().find(|missing| missing.fact == "ticks of CPU 2").map(|missing| &missing.why);
+    assert!(why.is_some_and(|why| why.contains("offline for a part")), "{:?}", seen.missing);
+}
+
+#[test]
 fn a_machine_without_the_row_and_one_without_files_say_so() {
     let proc = Proc::new("  CPU0\n 24:  5  GICv3 5-edge  arch_timer\n", BEFORE[1]);
     let seen = proc.begin("0", None).end();

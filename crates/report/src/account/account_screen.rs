@@ -13,7 +13,7 @@ use ratatui::widgets::Paragraph;
 use crate::account::account_text::{self, Section, takers};
 use crate::account::diagnosis_text;
 use crate::case::table::wrap::wrap;
-use crate::display_width;
+use crate::fitted::fitted;
 use crate::map::arrangement::Arrangement;
 use crate::visible;
 
@@ -203,41 +203,20 @@ fn tabs(view: &View) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The lower part as lines; the same words as without a terminal. Sentences are broken at its width: at their end stands what to do.
+/// The lower part as lines; the same words as without a terminal. Sentences and tables are broken at its width: at their end stands what to
+/// do, and what else is known.
 fn body(judged: &Judged, view: &View, width: usize) -> Vec<Line<'static>> {
     let mut sorted = judged.account.clone();
     view.sort.apply(&mut sorted);
     let verdict = (view.page == Page::Takers).then(|| {
         let wanted = diagnosis_text::Wanted::default();
-        let text = takers::verdict(&sorted, &judged.diagnosis, wanted, width.max(1));
-        text.lines().map(|line| broken(line, width)).collect::<String>()
+        takers::verdict(&sorted, &judged.diagnosis, wanted, width.max(1))
     });
-    let texts = view.page.sections().iter().map(|section| {
-        let text = account_text::section(&sorted, *section, usize::MAX);
-        match section {
-            Section::Missing => text.lines().map(|line| broken(line, width)).collect(),
-            _ => text,
-        }
-    });
+    let sections = view.page.sections().iter();
+    let texts = sections.map(|section| account_text::section(&sorted, *section, usize::MAX));
     let texts: Vec<String> = verdict.into_iter().chain(texts).filter(|text| !text.is_empty()).collect();
     let text = if texts.is_empty() { "nothing yet\n".to_string() } else { texts.join("\n") };
-    text.lines().map(|line| Line::from(line.to_string())).collect()
-}
-
-/// A line broken at blanks, its end moved in as its beginning is and a little more.
-fn broken(line: &str, width: usize) -> String {
-    if display_width::width(line) <= width {
-        return format!("{line}\n");
-    }
-    let indent = line.len() - line.trim_start().len();
-    let further = indent + 3;
-    let room = width.saturating_sub(further).max(1);
-    let lines = wrap(line, room);
-    let indented = lines
-        .iter()
-        .enumerate()
-        .map(|(place, part)| format!("{:1$}{part}\n", "", if place == 0 { indent } else { further }));
-    indented.collect()
+    fitted(&text, width).lines().map(|line| Line::from(line.to_string())).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use probe::observation::{Counter, Observation, ThreadSeen};
 
+use crate::account::changed_cpus;
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 use crate::{absent, number};
@@ -17,6 +18,7 @@ pub fn render(seen: &Observation, title: &str) -> String {
         number::grouped(seen.window_s(), 1)
     );
     for section in [
+        changed_cpus::lines(&seen.changed_cpus),
         threads(seen),
         counters(seen, "stat", "CPU time, us"),
         counters(seen, "interrupts", "Interrupts"),

@@ -5,6 +5,7 @@ use machine::{Setting, wording};
 use probe::account::Distribution;
 use probe::requests::PortRequests;
 
+use crate::account::changed_cpus;
 use crate::account::figures;
 use crate::account::futex_text;
 use crate::account::profile_text;
@@ -38,7 +39,9 @@ pub struct Wanted {
 
 /// The whole diagnosis of `server`, 24 lines at most unless all is wanted.
 pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
-    let mut lines = wrapped("", &headline(diagnosis, &one_line(server)), "");
+    let changed = changed_cpus::lines(&diagnosis.changed_cpus);
+    let mut lines: Vec<String> = changed.lines().flat_map(|line| wrapped("", line, "")).collect();
+    lines.extend(wrapped("", &headline(diagnosis, &one_line(server)), ""));
     lines.extend(diagnosis.time.iter().flat_map(bar));
     lines.extend(requests(diagnosis, wanted));
     lines.extend(work(diagnosis));
@@ -147,13 +150,14 @@ fn percent(share: f64) -> String {
 /// Which limit holds, in one sentence or two.
 fn headline(diagnosis: &Diagnosis, server: &str) -> String {
     if let Some(machine) = &diagnosis.machine {
+        let cpus = |cpus: Option<f64>| cpus.map_or("?".to_string(), |cpus| format!("{cpus:.1}"));
         return format!(
-            "{server}, {} s: of {} CPUs {:.1} ran tasks, {:.1} served interrupts, {:.1} were idle.",
+            "{server}, {} s: of {} CPUs {} ran tasks, {} served interrupts, {} were idle.",
             grouped(machine.window_s, 1),
             machine.cpus,
-            machine.busy_cpus,
-            machine.interrupted_cpus,
-            machine.idle_cpus
+            cpus(machine.busy_cpus),
+            cpus(machine.interrupted_cpus),
+            cpus(machine.idle_cpus)
         );
     }
     let Some(time) = &diagnosis.time else {
@@ -320,6 +324,7 @@ mod tests {
     use advise::diagnosis::time::{Busiest, Means};
     use advise::diagnosis::{Remedy, Subject};
     use machine::{CpuSet, Missing};
+    use probe::account::ChangedCpu;
     use probe::pmu::Work;
 
     use super::*;
@@ -370,6 +375,21 @@ mod tests {
             text.contains("1. hog (process 7) runs on CPU 1 (22 %)\n   one\n   -> Give it CPU 0\n      pinwise apply --set process-affinity:7=0\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn cpus_that_changed_come_before_the_limit() {
+        let (offline_ns, wall_ns) = (4_000_000_000, 6_000_000_000);
+        let changed = |cpu| ChangedCpu { cpu, offline_ns, wall_ns, left: 1, came: 0 };
+        let with = |cpus: &[u32]| {
+            let changed_cpus = cpus.iter().copied().map(changed).collect();
+            let diagnosis = Diagnosis { time: Some(time()), changed_cpus, ..Diagnosis::default() };
+            render(&diagnosis, "process 5", Wanted::default())
+        };
+        let one = with(&[3]);
+        assert!(one.starts_with("CPU 3 was offline for 4.0 of 6.0 s.\nprocess 5 wanted"), "{one}");
+        assert!(with(&[1, 3, 5, 7]).starts_with("CPUs 1,3,5,7 were offline for a part of the time; "));
+        assert!(with(&[]).starts_with("process 5 wanted"));
     }
 
     #[test]

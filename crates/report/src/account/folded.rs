@@ -72,7 +72,8 @@ mod tests {
         let preempted = time("worker", Doing::Preempted, Frames::NotTaken, Frames::NotTaken, 2);
         let kernel = time("kworker/0:1", Doing::Asleep, known(&[]), known(&["worker_thread"]), 3);
         let times = vec![waits, runs, also, before, lost, kernel, preempted];
-        let seen = TimeByStack { began_ns: 0, ended_ns: 100, times, missing: Vec::new() };
+        let seen =
+            TimeByStack { began_ns: 0, ended_ns: 100, times, changed_cpus: Vec::new(), missing: Vec::new() };
         assert_eq!(
             render(&seen),
             "a_b;blocked;[stack not seen] 6\n\

@@ -3,6 +3,7 @@
 pub mod account_screen;
 pub mod account_tables;
 pub mod account_text;
+pub mod changed_cpus;
 pub mod counters_text;
 pub mod diagnosis_text;
 mod figures;

@@ -4,7 +4,7 @@ mod strip;
 mod verdict;
 
 use advise::noise::Verdict;
-use probe::noise::{Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, LongGap, Noise, Policy};
+use probe::noise::{Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, Left, LongGap, Noise, Policy};
 
 use crate::account::figures::{count, share, time, time_or_dash};
 use crate::case::table::Style;
@@ -21,7 +21,10 @@ const PARTS_SHOWN: usize = 3;
 /// The whole measurement with what it comes to. `style` gives the width.
 pub fn render(noise: &Noise, judged: &Verdict, style: Style) -> String {
     let width = style.width.clamp(60, 160);
-    let mut text: String = verdict::lines(judged).iter().map(|line| format!("{line}\n")).collect();
+    let moved_away =
+        noise.cpus.iter().filter_map(|cpu| Some(format!("CPU {} {}", cpu.cpu, left(cpu, noise)?)));
+    let first = moved_away.chain(verdict::lines(judged));
+    let mut text: String = first.map(|line| format!("{line}\n")).collect();
     text += &format!("\n{}\n", how(noise));
     for section in [figures(noise, judged), strip::section(noise, width)] {
         text.push('\n');
@@ -35,6 +38,16 @@ pub fn render(noise: &Noise, judged: &Verdict, style: Style) -> String {
         missing if missing.is_empty() => text,
         missing => format!("{text}\n{missing}"),
     }
+}
+
+/// That the loop of a CPU was moved away from it.
+fn left(cpu: &CpuNoise, noise: &Noise) -> Option<String> {
+    let what = match cpu.left? {
+        Left::Offline => "went offline",
+        Left::Moved => "lost its loop, which was moved to another CPU (its affinity was changed)",
+    };
+    let s = |seconds: f64| number::grouped(seconds, 1);
+    Some(format!("{what} after {} of {} s: it is not judged", s(cpu.window_s), s(noise.asked_s)))
 }
 
 /// How it was measured.
@@ -98,7 +111,8 @@ fn figures(noise: &Noise, judged: &Verdict) -> String {
 /// One CPU in full.
 fn of_cpu(cpu: &CpuNoise, noise: &Noise, judged: &Verdict) -> String {
     let cost = &cpu.loop_cost;
-    let words = verdict::of_cpu(judged, cpu.cpu).map(verdict::words).unwrap_or_default();
+    let words =
+        verdict::of_cpu(judged, cpu.cpu).map(verdict::words).or_else(|| left(cpu, noise)).unwrap_or_default();
     let mut text = format!("CPU {}: {words}\n", cpu.cpu);
     text += &format!(
         "  the loop reads the clock every {} ns (shortest {} ns); keeping a gap takes {} ns, all of them took {}\n",

@@ -6,6 +6,7 @@
 mod device;
 mod devices;
 mod interrupts;
+mod isolation;
 mod kernel;
 mod limits;
 mod lines;
@@ -15,6 +16,7 @@ pub mod process;
 mod quantities;
 mod runs_here;
 mod topology;
+mod words;
 
 use machine::devices::Device;
 use machine::diff::Difference;
@@ -29,6 +31,7 @@ pub use quantities::size;
 pub fn render(machine: &Machine) -> String {
     let sections = [
         topology::section(machine),
+        words::section(machine),
         devices::section(machine),
         interrupts::section(machine),
         kernel::section(machine),

@@ -96,6 +96,13 @@ impl<'a> Ftrace<'a> {
                     }
                     _ => Ok(()),
                 },
+                What::Offline { .. } => match self.of(event.cpu).current {
+                    // Drawn as idle, which is as nothing: it was nobody's.
+                    Some(current) if current != 0 => {
+                        self.switch(event, current, left_unseen(current), Some(idle_task(event.cpu)), file)
+                    }
+                    _ => Ok(()),
+                },
                 What::Met(task) => {
                     self.names.insert(task.tid, task.comm);
                     Ok(())
@@ -251,6 +258,12 @@ impl<'a> Ftrace<'a> {
 /// The state of a task of which nobody saw how it left.
 fn left_unseen(tid: u32) -> i64 {
     if tid >= NOT_WATCHED { states::IDLE } else { states::UNKNOWN }
+}
+
+/// The task that runs where nobody does.
+fn idle_task(cpu: u32) -> Task {
+    let comm = Comm::from(format!("swapper/{cpu}").as_str());
+    Task { tid: 0, pid: 0, comm, priority: 0, of_kernel: true, of_target: false }
 }
 
 fn vector(number: u32) -> Vector {

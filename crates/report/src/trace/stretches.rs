@@ -95,6 +95,11 @@ impl<'a> Stretches<'a> {
             }
             What::Switch { prev, left, next, reported } => (Some((prev, left)), next, reported),
             What::Lost { unreported, .. } => return self.cut(at_ns, "events were lost", unreported, file),
+            // Who had it before has it no longer.
+            What::Offline { .. } => {
+                self.cpus.entry(event.cpu).or_default().comes(None, at_ns);
+                return Ok(());
+            }
             What::Unreported { next, .. } | What::Came(next) => (None, next, true),
             _ => return Ok(()),
         };

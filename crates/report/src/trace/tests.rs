@@ -214,6 +214,33 @@ fn a_switch_that_was_not_told_cuts_the_slice_and_is_marked() {
 }
 
 #[test]
+fn a_slice_ends_when_its_cpu_goes_offline() {
+    let (victim, stopper) = (task(11, "victim", true), task(12, "migration/1", false));
+    let packets = packets(&written(&trace(vec![
+        at(100, What::Came(victim)),
+        switch(1_000, 11, Left::Preempted, stopper),
+        at(1_001, What::Offline { ns: 3_999 }),
+        at(5_000, What::Came(task(0, "swapper/1", false))),
+        switch(5_500, 0, Left::Waits(1), victim),
+        at(6_000, What::Offline { ns: 4_000 }),
+    ])));
+    let seen: Vec<_> =
+        switches(&packets).into_iter().map(|(at_ns, prev, _, next)| (at_ns, prev, next)).collect();
+    let not_watched = (NOT_WATCHED + 1) as i32;
+    let expected = [(100, not_watched, 11), (1_000, 11, 12), (1_001, 12, 0), (5_500, 0, 11), (6_000, 11, 0)];
+    assert_eq!(seen, expected);
+    let slices = slices(&packets);
+    let offline: Vec<_> = slices.iter().filter(|(_, _, name, _)| name == "offline").collect();
+    assert_eq!(
+        offline.iter().map(|slice| (slice.0, slice.1)).collect::<Vec<_>>(),
+        [(1_001, 5_000), (6_000, 10_000)]
+    );
+    // The thread that stopped the CPU had it for a moment, whatever the thread of the target waited.
+    let waited = slices.iter().find(|(_, _, name, _)| name.starts_with("preempted")).unwrap();
+    assert!(format!("{:?}", waited.3).contains("migration/1 (12) 0.001 us"), "{waited:?}");
+}
+
+#[test]
 fn how_long_a_slice_was_before_an_unreported_switch_may_not_be_known() {
     let (victim, thief) = (task(11, "victim", true), task(12, "thief", false));
     let packets = packets(&written(&trace(vec![

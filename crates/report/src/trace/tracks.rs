@@ -1,4 +1,4 @@
-//! Tracks of our own: notes, what interrupts a CPU and has no form of the kernel's tracer, page faults of threads.
+//! Tracks of our own: notes, what interrupts a CPU and has no form of the kernel's tracer, when it was offline, page faults of threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -69,6 +69,13 @@ impl Tracks {
             Moment::Ends(Event { cpu, what: What::Lost { .. }, .. }, at_ns) => {
                 end(file, at_ns, OF_CPU + u64::from(*cpu), &[])
             }
+            Moment::Begins(Event { at_ns, cpu, what: What::Offline { .. } }) => {
+                let track = self.of_cpu(file, *at_ns, *cpu)?;
+                begin(file, *at_ns, track, "offline", &[])
+            }
+            Moment::Ends(Event { cpu, what: What::Offline { .. }, .. }, at_ns) => {
+                end(file, at_ns, OF_CPU + u64::from(*cpu), &[])
+            }
             Moment::Begins(Event { at_ns, what: What::PageFault { tid }, .. }) => {
                 let track = self.of_thread(file, *at_ns, *tid)?;
                 instant(file, *at_ns, track, "page fault", &[])
@@ -102,7 +109,7 @@ impl Tracks {
 
     fn of_cpu(&mut self, file: &mut File<'_>, at_ns: u64, cpu: u32) -> io::Result<u64> {
         let uuid = OF_CPU + u64::from(cpu);
-        self.describe(file, at_ns, uuid, &format!("CPU {cpu}: IPIs, NMIs, cuts"))?;
+        self.describe(file, at_ns, uuid, &format!("CPU {cpu}: IPIs, NMIs, cuts, offline"))?;
         Ok(uuid)
     }
 

@@ -20,6 +20,7 @@ pub fn checked(name: &str, machine: &Machine) -> Scene {
     inside_parents(name, &scene);
     none_overlap(name, &scene);
     texts_fit(name, &scene);
+    words_keep_apart(name, &scene);
     scene
 }
 
@@ -87,6 +88,18 @@ fn texts_fit(name: &str, scene: &Scene) {
             _ => 0.0,
         };
         assert!(needed <= item.area.width + EPSILON, "{name}: {item:?} needs {needed}");
+    }
+}
+
+/// Words below the machine do not run into what stands beside them where the viewer's font is wider: 0.65 of the type size a letter.
+fn words_keep_apart(name: &str, scene: &Scene) {
+    for pair in scene.items.windows(2) {
+        let [Item { area, what: What::Line(LineStyle::Caption, text), parent: None, .. }, next] = pair else {
+            continue;
+        };
+        let is_beside = next.parent.is_none() && next.area.top < area.bottom() && next.area.left > area.left;
+        let right = area.left + text.chars().count() as f64 * 0.65 * 11.0;
+        assert!(!is_beside || right <= next.area.left + EPSILON, "{name}: {text} reaches {right}, {next:?}");
     }
 }
 

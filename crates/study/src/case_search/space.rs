@@ -44,7 +44,7 @@ pub(super) fn of(recipe: &Recipe, machine: &Machine) -> Result<(Space, Levels), 
         None => machine.usable(),
     };
     let sizes = sizes(&search, choosable.len())?;
-    let apart = distinguished(recipe, &levels, machine, &choosable, &sizes);
+    let apart = distinguished(recipe, &levels, machine, &choosable, &sizes)?;
     let symmetry = Symmetry::distinguished(machine, None, choosable, &apart)?;
     let space = Space::new(symmetry, &sizes, factors, MOST_LISTED);
     if space.is_empty() {
@@ -113,18 +113,18 @@ fn distinguished(
     machine: &Machine,
     choosable: &CpuSet,
     sizes: &[Sizes],
-) -> BTreeMap<u32, String> {
+) -> Result<BTreeMap<u32, String>, Fault> {
     let combinations = levels.iter().fold(1, |all: usize, (_, levels)| all.saturating_mul(levels.len()));
     let placements = Symmetry::of(machine, None).map(|symmetry| symmetry.sets(sizes));
     if placements.is_ok_and(|sets| sets.within(FEW_PLACEMENTS / combinations.max(1))) {
-        return choosable.iter().map(|cpu| (cpu, format!("one of few: CPU {cpu}"))).collect();
+        return Ok(choosable.iter().map(|cpu| (cpu, format!("one of few: CPU {cpu}"))).collect());
     }
     let mut apart: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     let mut name = |cpus: &CpuSet, words: String| {
         cpus.iter().for_each(|cpu| apart.entry(cpu).or_default().push(words.clone()));
     };
     for neighbour in &recipe.neighbours {
-        name(&neighbour.cpus, format!("beside '{}'", neighbour.command));
+        name(&neighbour.cpus.on(machine)?, format!("beside '{}'", neighbour.command));
     }
     let of_levels = levels.iter().flat_map(|(_, levels)| levels).flat_map(|level| &level.settings);
     for setting in recipe.settings.iter().chain(of_levels) {
@@ -132,7 +132,7 @@ fn distinguished(
             name(&cpus, format!("named by {} {}", setting.knob, setting.value));
         }
     }
-    apart.into_iter().map(|(cpu, words)| (cpu, words.join(", "))).collect()
+    Ok(apart.into_iter().map(|(cpu, words)| (cpu, words.join(", "))).collect())
 }
 
 /// The CPUs that a setting names: in its value, where the knob takes a list of CPUs, or as its target (`cpu3`).

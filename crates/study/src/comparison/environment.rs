@@ -44,7 +44,7 @@ fn facts(machine: &Machine) -> BTreeMap<String, String> {
     add("timer frequency, Hz", kernel.hz.map(|hz| hz.to_string()));
     add("clock source", kernel.clocksource.clone());
     add("SMT", kernel.smt.clone());
-    add("isolated CPUs", kernel.isolated.as_ref().map(|cpus| or_none(&cpus.to_list())));
+    add("isolated CPUs", machine.isolated().map(|cpus| or_none(&cpus.to_list())));
     add("CPUs without tick", kernel.nohz_full.as_ref().map(|cpus| or_none(&cpus.to_list())));
     add("hypervisor", hypervisor(machine));
     add("turbo", power.turbo.map(|on| if on { "on" } else { "off" }.to_string()));

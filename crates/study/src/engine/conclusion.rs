@@ -11,7 +11,7 @@ use probe::{Observation, Recording};
 use serde::Serialize;
 
 use super::observation::{as_run, demand, misplacement, starvation, window};
-use super::{Planned, dose};
+use super::{Planned, dose, online_cpus};
 use crate::cliff;
 use crate::recipe::{Disturbed, Recipe};
 use crate::trial::{AsRun, Parts, Trial};
@@ -50,6 +50,7 @@ pub(super) fn conclude(
 ) -> Result<Trial, Fault> {
     let (from_ns, to_ns, warm_up) = window::measured(&run.outcome, recipe.budget.warm_up_cap_s);
     let observation = run.recording.window(from_ns, to_ns);
+    online_cpus::cpus_stayed(&observation, &planned.arm.placement)?;
     let mut missing = run.outcome.missing.clone();
     let mut figures = run.outcome.figures.clone();
     if !run.outcome.intervals.is_empty() {

@@ -55,7 +55,7 @@ pub fn placed(place: &Place, machine: &Machine) -> Result<Level, Fault> {
         memory: place.memory.as_deref().map(|text| memory_policy(text, machine)).transpose()?,
         settings: place.settings.clone(),
         housekeeping: cpus(&place.housekeeping)?,
-        neighbours: place.neighbours.clone(),
+        neighbours: place.neighbours.iter().map(|beside| beside.on(machine)).collect::<Result<_, _>>()?,
         boot: place.boot.as_deref().map(boot::words),
         keys: place.keys.clone(),
         ..Level::default()

@@ -94,7 +94,8 @@ fn knobs_and_keys_have_a_level_a_value() {
 #[test]
 fn what_this_machine_cannot_have_is_named() {
     for (text, why) in [
-        ("kind = \"each-cpu\"\ncpus = \"0,9\"", "may not run there"),
+        ("kind = \"each-cpu\"\ncpus = \"0,9\"", "may not run on 9"),
+        ("kind = \"each-cpu\"\ncpus = \"l3:0\"", "no l3"),
         ("kind = \"cores\"\ncounts = [9]", "1 to 8 here"),
         ("kind = \"places\"\nlevels = []", "no level"),
         ("kind = \"places\"\nlevels = [{ server = \"0\" }, { server = \"0\" }]", "two levels"),

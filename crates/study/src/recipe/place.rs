@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use machine::{Neighbour, Setting};
+use machine::Setting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::neighbour::NeighbourSpec;
 
 /// What a level of a factor, the baseline or the mis-tuning says; what it does not say stays as the baseline has it, and what
 /// that does not say either is left to the kernel.
@@ -14,7 +16,7 @@ pub struct Place {
     /// Name in tables; without one it is made from what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// CPUs of the server, in the words of [`machine::cpu_choice`]: `0-3`, `node:1`, `!node:0`, `all,!siblings`.
+    /// CPUs of the server, in the words of docs/cpus.md: `0-3`, `node:1`, `l3:0 & smt:0`, `!node:0`, `all,!siblings`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// CPUs of the load, likewise; without it, and with `server`: those that the server leaves.
@@ -39,7 +41,7 @@ pub struct Place {
     pub boot: Option<String>,
     /// What runs beside the server here, besides the neighbours that the recipe has everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub neighbours: Vec<Neighbour>,
+    pub neighbours: Vec<NeighbourSpec>,
 }
 
 impl Place {

@@ -193,7 +193,8 @@ fn marks(machine: &Machine, interrupts_per_s: Option<&BTreeMap<u32, f64>>) -> BT
     for kind in machine.core_kinds.iter() {
         kind.cpus.iter().for_each(|cpu| mark(cpu, kind.name.clone()));
     }
-    let lists = [("isolated", &machine.kernel.isolated), ("nohz_full", &machine.kernel.nohz_full)];
+    let isolated = machine.isolated();
+    let lists = [("isolated", &isolated), ("nohz_full", &machine.kernel.nohz_full)];
     for (words, cpus) in lists {
         cpus.iter().flat_map(|cpus| cpus.iter()).for_each(|cpu| mark(cpu, words.into()));
     }

@@ -74,6 +74,11 @@ impl Looked {
         let why = "needs root and eBPF: without them only counters are known";
         Self::CannotTell(Missing::new(about.title, why))
     }
+
+    /// What a rule says that needs a fact which is missing.
+    pub fn without(about: &About, missing: &Missing) -> Self {
+        Self::CannotTell(Missing::new(about.title, format_args!("{}: {}", missing.fact, missing.why)))
+    }
 }
 
 /// A mechanism that can cost a server time.

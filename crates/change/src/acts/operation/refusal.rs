@@ -1,10 +1,13 @@
 //! What a refusal by the kernel means, and what the reader can do about it.
 
+mod errno;
+
 use std::io;
 
 use machine::{Class, Fault};
 
 use super::Operation;
+use crate::namespace;
 
 /// "Operation is not supported", of the kernel alone (include/linux/errno.h), which some drivers and files let out.
 pub const ENOTSUPP: i32 = 524;
@@ -44,7 +47,8 @@ impl Refusal {
 
 /// A fault for an act that the kernel refused.
 pub fn refusal(operation: &dyn Operation, error: &io::Error) -> Fault {
-    let Refusal { class, meaning, remedy } = operation.refused(error).unwrap_or_else(|| usual(error));
+    let Refusal { class, meaning, remedy } =
+        operation.refused(error).unwrap_or_else(|| usual(operation, error));
     let cause = match meaning {
         "" => error.to_string(),
         _ => format!("{meaning} ({error})"),
@@ -52,20 +56,38 @@ pub fn refusal(operation: &dyn Operation, error: &io::Error) -> Fault {
     Fault::new(class, operation.object(), cause, remedy)
 }
 
-fn usual(error: &io::Error) -> Refusal {
+/// Of an error that no act is known to meet.
+const UNKNOWN: Refusal = Refusal {
+    class: Class::MachineLacks,
+    meaning: "",
+    remedy: "see the kernel's log (dmesg) and its documentation of this file or call",
+};
+
+fn usual(operation: &dyn Operation, error: &io::Error) -> Refusal {
     match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) if is_root() => Refusal::permission(
+            "root does not have this right here, as in a container",
+            "run outside of the container, or with the capabilities that it was started without (CAP_SYS_ADMIN, CAP_SYS_NICE)",
+        ),
         Some(libc::EPERM | libc::EACCES) => Refusal::permission(
             "",
             "run as root (or with CAP_SYS_NICE for processes of others, CAP_SYS_ADMIN for files and cgroups)",
         ),
         Some(libc::ENOENT | libc::ESRCH) => Refusal::unavailable(
             "it does not exist (any more)",
-            "the process ended in the meantime: nothing to do",
+            match operation.lives_with() {
+                Some(_) => "the process ended in the meantime: nothing to do",
+                None => "check its name and path: it may be gone, or a folder above it",
+            },
         ),
-        _ if error.kind() == io::ErrorKind::Unsupported => {
+        Some(number) => errno::meaning(number).unwrap_or(UNKNOWN),
+        None if error.kind() == io::ErrorKind::Unsupported => {
             Refusal::unavailable("", "leave it: it could not be put back exactly")
         }
-        _ => Refusal::unavailable("", "see the kernel's documentation of this file or call"),
+        None => match namespace::remedy(error) {
+            Some(remedy) => Refusal::unavailable("", remedy),
+            None => UNKNOWN,
+        },
     }
 }
 

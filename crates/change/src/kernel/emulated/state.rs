@@ -22,6 +22,8 @@ pub struct EmulatedThread {
     pub group: u32,
     /// CPUs that it may use.
     pub affinity: CpuSet,
+    /// Whether the kernel pins it there itself (PF_NO_SETAFFINITY).
+    pub is_bound: bool,
     /// Policy, nice value and SCHED_RESET_ON_FORK.
     pub scheduling: SchedulingState,
     /// I/O priority, as the number of ioprio_set(2).
@@ -47,6 +49,7 @@ impl EmulatedThread {
             parent: 1,
             group: pid,
             affinity: (0..4).collect(),
+            is_bound: false,
             scheduling: SchedulingState {
                 scheduling: Scheduling::Other { nice: 0 },
                 nice: 0,

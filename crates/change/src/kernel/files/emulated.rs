@@ -59,6 +59,17 @@ impl Files for EmulatedKernel {
         })
     }
 
+    fn may_write(&self, path: &Path, netns: Option<&str>) -> io::Result<()> {
+        let key = (self.view_of(path, netns), path.to_path_buf());
+        let inner = self.inner();
+        let refusal = inner.refusals.get(&path.display().to_string()).copied();
+        match refusal.filter(|errno| matches!(*errno, libc::EROFS | libc::EACCES)) {
+            Some(errno) => Err(error(errno)),
+            None if inner.state.files.contains_key(&key) => Ok(()),
+            None => Err(error(libc::ENOENT)),
+        }
+    }
+
     fn exists(&self, path: &Path, netns: Option<&str>) -> io::Result<bool> {
         let netns = self.view_of(path, netns);
         let inner = self.inner();

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use machine::{ProcessFile, ProcessRef};
+use rustix::fs::{Access, access};
 
 use super::{Files, presence, process_file};
 use crate::kernel::live::LiveKernel;
@@ -17,6 +18,10 @@ impl Files for LiveKernel {
 
     fn write_file(&self, path: &Path, value: &str, namespace: Option<&str>) -> io::Result<()> {
         self.seeing(namespace, || pseudo_files::write(path, value))
+    }
+
+    fn may_write(&self, path: &Path, namespace: Option<&str>) -> io::Result<()> {
+        self.seeing(namespace, || Ok(access(path, Access::WRITE_OK)?))
     }
 
     fn exists(&self, path: &Path, namespace: Option<&str>) -> io::Result<bool> {

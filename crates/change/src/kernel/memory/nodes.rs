@@ -63,8 +63,10 @@ pub fn spread(process: &ProcessRef, wanted: &BTreeMap<u32, u64>, all: bool) -> i
     let mut balance = Balance::between(&by_node(process)?, wanted);
     let ends = ends(process.pid)?;
     let maps = BufReader::new(File::open(format!("/proc/{}/numa_maps", process.pid))?);
-    for line in maps.lines() {
+    for line in maps.split(b'\n') {
+        // Names of mapped files are any bytes.
         let line = line?;
+        let line = String::from_utf8_lossy(&line);
         let Ok(mapping) = numa_maps::parse_line(0, &line) else { continue };
         let (Some(end), Some(page_bytes)) = (ends.get(&mapping.start), mapping.page_bytes) else { continue };
         if balance.is_even() {

@@ -15,7 +15,7 @@ use rustix::process::{
 use super::launch::Launch;
 use super::{Gated, ProcessSeen, Processes, fork, latency_holder};
 use crate::kernel::live::LiveKernel;
-use crate::namespace::Namespace;
+use crate::namespace::{Namespace, numbers_are_ours};
 use crate::procfs;
 
 impl LiveKernel {
@@ -37,6 +37,7 @@ impl Default for LiveKernel {
 
 impl Processes for LiveKernel {
     fn own(&self) -> io::Result<ProcessRef> {
+        numbers_are_ours()?;
         let pid = std::process::id();
         Ok(ProcessRef { pid, start_time_ticks: procfs::start_time(pid, pid)? })
     }

@@ -15,9 +15,17 @@ impl Threads for EmulatedKernel {
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {
         self.change(&format!("affinity {tid}"), |inner| {
-            inner.thread(tid)?.affinity = cpus.clone();
+            let thread = inner.thread(tid)?;
+            if thread.is_bound {
+                return Err(error(libc::EINVAL));
+            }
+            thread.affinity = cpus.clone();
             Ok(())
         })
+    }
+
+    fn is_bound(&self, _pid: u32, tid: u32) -> Option<bool> {
+        Some(self.inner().thread(tid).ok()?.is_bound)
     }
 
     fn scheduling(&self, tid: u32) -> io::Result<SchedulingState> {

@@ -8,6 +8,7 @@ use super::{Threads, sched, util_clamp};
 use crate::capability;
 use crate::kernel::live::LiveKernel;
 use crate::kernel::scheduling_state::SchedulingState;
+use crate::namespace::numbers_are_ours;
 use crate::procfs;
 
 impl Threads for LiveKernel {
@@ -17,6 +18,10 @@ impl Threads for LiveKernel {
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {
         sched::set_affinity(tid, cpus)
+    }
+
+    fn is_bound(&self, pid: u32, tid: u32) -> Option<bool> {
+        procfs::stat(&format!("/proc/{pid}/task/{tid}/stat"), |stat| stat.no_setaffinity()).ok().flatten()
     }
 
     fn scheduling(&self, tid: u32) -> io::Result<SchedulingState> {
@@ -48,6 +53,8 @@ impl Threads for LiveKernel {
     }
 
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
+        // A number means to the calls of this trait what it means in our own namespace.
+        numbers_are_ours()?;
         procfs::start_time(pid, tid)
     }
 
@@ -65,6 +72,7 @@ mod tests {
         std::thread::spawn(|| {
             let (kernel, pid) = (LiveKernel::new(), std::process::id());
             let tid = rustix::thread::gettid().as_raw_pid() as u32;
+            assert_eq!(kernel.is_bound(pid, tid), Some(false));
             let before = kernel.affinity(pid, tid).unwrap();
             let one = CpuSet::single(before.first().unwrap());
             kernel.set_affinity(tid, &one).unwrap();

@@ -65,7 +65,10 @@ fn of_table(text: &str) -> LocalTimer {
     let table = interrupts::parse(text).map_err(|why| format!("/proc/interrupts: {why}"))?;
     let row = table.rows.iter().find(|row| row.name == "LOC");
     let counts = row.and_then(|row| table.per_cpu(row));
-    let counts = counts.ok_or("there is no row LOC of /proc/interrupts (arm64 has none)")?;
+    let counts = counts.ok_or_else(|| match table.odd.is_empty() {
+        true => "there is no row LOC of /proc/interrupts (arm64 has none)".to_string(),
+        false => format!("row LOC of /proc/interrupts is not known: {}", table.odd),
+    })?;
     Ok(table.cpus.iter().copied().zip(counts.iter().copied()).collect())
 }
 

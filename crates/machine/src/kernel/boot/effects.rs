@@ -9,18 +9,8 @@ use crate::kernel::tunables::chosen;
 pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<Effect> {
     let value = asked.unwrap_or_default();
     let effect = match name {
-        "isolcpus" => cpu_lists::cpus(
-            cpu_lists::isolated_part(value),
-            machine.kernel.isolated.as_ref(),
-            machine,
-            "/sys/devices/system/cpu/isolated",
-        ),
-        "nohz_full" => cpu_lists::cpus(
-            Some(value),
-            machine.kernel.nohz_full.as_ref(),
-            machine,
-            "/sys/devices/system/cpu/nohz_full",
-        ),
+        "isolcpus" => cpu_lists::isolated(value, machine),
+        "nohz_full" => cpu_lists::tickless(value, machine),
         "rcu_nocbs" => cpu_lists::offloaded(value, machine),
         "irqaffinity" => {
             cpu_lists::mask(value, "irq.default_smp_affinity", machine, "/proc/irq/default_smp_affinity")

@@ -54,11 +54,11 @@ impl Knob for BootParameters {
             };
             return match fresh_line(root, loader)? {
                 Some(line) => Ok(line),
-                None => Ok(root.read(path)?.trim().to_string()),
+                None => Ok(root.read_exact(path)?.trim().to_string()),
             };
         }
         let path = PlatformFile::GrubDefaults.path().unwrap_or_default();
-        match root.read(&path) {
+        match root.read_exact(&path) {
             Ok(text) => Ok(added(&text).unwrap_or_default().to_string()),
             Err(e) if e.is_absent() => Ok(String::new()),
             Err(e) => Err(e.into()),
@@ -117,10 +117,10 @@ fn fresh_line(root: &Root, loader: BootLoader) -> Result<Option<String>, Fault> 
     if loader != BootLoader::KernelInstall || root.exists(COMMAND_LINE) {
         return Ok(None);
     }
-    match root.read("/usr/lib/kernel/cmdline") {
+    match root.read_exact("/usr/lib/kernel/cmdline") {
         Ok(text) => Ok(Some(text.trim().to_string())),
         Err(e) if e.is_absent() => {
-            let running = root.read("/proc/cmdline")?;
+            let running = root.read_exact("/proc/cmdline")?;
             let of_loader = |word: &&str| word.starts_with("BOOT_IMAGE=") || word.starts_with("initrd=");
             let words: Vec<&str> = running.split_whitespace().filter(|word| !of_loader(word)).collect();
             Ok(Some(words.join(" ")))

@@ -4,6 +4,7 @@ mod layout;
 
 use super::irq_affinity::existing;
 use super::irqbalance_banned_irqs;
+use crate::devices::lines::assign;
 use crate::devices::{Device, block, network};
 use crate::irqs::{self, Irq};
 use crate::knobs::{About, Knob, MaySet, OwnerId, Target, no_such};
@@ -95,6 +96,7 @@ fn devices(root: &Root) -> Vec<Device> {
     let mut notes = Notes::new();
     let mut devices = network::read(root, false, &mut notes);
     devices.extend(block::read(root, false, &mut notes));
+    assign(root, &mut devices, &irqs::named(root), &mut notes);
     devices.retain(|device| !device.irqs.is_empty());
     devices
 }

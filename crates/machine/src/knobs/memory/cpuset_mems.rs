@@ -16,13 +16,15 @@ static ABOUT: About = About {
     unit: "list of nodes; empty: those of the parent (version 2 only)",
     scope: "one cgroup directory with the cpuset controller, by its absolute path",
     owner: "systemd (AllowedMemoryNodes=, which a daemon-reload writes again), container engines, kubelet (memory manager), \
-            libvirt (numatune), slurm, numad",
+            NRI policies (topology-aware), katalyst, libvirt (numatune), slurm, numad",
     owners: &[
         OwnerId::Systemd,
         OwnerId::Docker,
         OwnerId::Containerd,
         OwnerId::CriO,
         OwnerId::Kubelet,
+        OwnerId::NriResourcePolicy,
+        OwnerId::KatalystAgent,
         OwnerId::Libvirtd,
         OwnerId::Virtqemud,
         OwnerId::Slurmd,

@@ -15,14 +15,17 @@ static ABOUT: About = About {
            below it, also for what is started later.",
     unit: "CPU list; empty: those of the parent (version 2 only)",
     scope: "one cgroup directory with the cpuset controller, by its absolute path",
-    owner: "systemd (AllowedCPUs=, which a daemon-reload writes again), container engines, kubelet, libvirt, slurm, \
-            numad, intel-lpmd",
+    owner: "systemd (AllowedCPUs=, which a daemon-reload writes again), container engines, kubelet, NRI policies \
+            (balloons, topology-aware), katalyst, koordinator, libvirt, slurm, numad, intel-lpmd",
     owners: &[
         OwnerId::Systemd,
         OwnerId::Docker,
         OwnerId::Containerd,
         OwnerId::CriO,
         OwnerId::Kubelet,
+        OwnerId::NriResourcePolicy,
+        OwnerId::KatalystAgent,
+        OwnerId::Koordlet,
         OwnerId::Libvirtd,
         OwnerId::Virtqemud,
         OwnerId::Slurmd,

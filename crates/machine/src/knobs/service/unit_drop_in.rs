@@ -75,7 +75,7 @@ pub(in crate::knobs) fn file(
 
 /// What a file says; empty where there is none.
 pub(in crate::knobs) fn text(root: &Root, file: &PlatformFile) -> Result<String, Fault> {
-    match root.read(file.path().unwrap_or_default()) {
+    match root.read_exact(file.path().unwrap_or_default()) {
         Err(e) if e.is_absent() => Ok(String::new()),
         text => Ok(text?),
     }

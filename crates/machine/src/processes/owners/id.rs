@@ -14,11 +14,17 @@ pub enum OwnerId {
     Docker,
     IntelLpmd,
     Irqbalance,
+    /// The agent of Katalyst on a node.
+    KatalystAgent,
+    /// The agent of Koordinator on a node.
+    Koordlet,
     Ksmtuned,
     Kubelet,
     Libvirtd,
     #[serde(rename = "networkmanager")]
     NetworkManager,
+    /// The plugins of the Node Resource Interface that place containers: balloons and topology-aware.
+    NriResourcePolicy,
     Numad,
     #[serde(rename = "open-vswitch")]
     OpenVSwitch,

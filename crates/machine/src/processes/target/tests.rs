@@ -105,6 +105,55 @@ fn the_only_process_of_a_name_is_meant_by_it_with_its_workers() {
 }
 
 #[test]
+fn several_processes_of_a_name_are_described_or_taken_together() {
+    let process = |tree: Tree, pid: u32, comm: &str, parent| {
+        tree.file(&format!("/proc/{pid}/stat"), stat(pid, comm, parent, 0))
+            .file(&format!("/proc/{pid}/status"), format!("Tgid:\t{pid}\n"))
+            .file(&format!("/proc/{pid}/cgroup"), format!("0::/system.slice/redis@{pid}.service\n"))
+    };
+    let tree =
+        process(process(process(v2(), 700, "redis-server", 1), 701, "save", 700), 900, "redis-server", 1);
+    // They began 700 s and 900 s after boot (clock ticks, 100 a second).
+    let tree = tree.file("/proc/uptime", "4500.10 9000.00\n");
+    let fault = refused(&tree, "redis-server");
+    assert!(
+        fault.cause.contains("700 (for 63 min, in /system.slice/redis@700.service), 900 (for 60 min"),
+        "{fault}"
+    );
+    assert!(fault.remedy.contains("all:redis-server"), "{fault}");
+    let all = find(&Root::from_tree(tree.clone()), "all:redis-server").unwrap();
+    assert_eq!((all.pids, all.unit, all.cgroup, all.by_name), (vec![700, 701, 900], None, None, true));
+    assert!(!find(&Root::from_tree(tree.clone()), "save").unwrap().by_name);
+    assert_eq!(refused(&tree, "all:nobody").class, Class::MachineLacks);
+    assert_eq!(refused(&tree, "all:").class, Class::MachineLacks);
+    let many = (1000..1040).fold(v2(), |tree, pid| process(tree, pid, "worker", 1));
+    assert!(refused(&many, "worker").cause.ends_with("and 30 more"), "{}", refused(&many, "worker"));
+}
+
+#[test]
+fn jobs_of_slurm_by_their_number_and_cgroups_without_their_first_slash() {
+    let tree = v2()
+        .file(&format!("{V2}/system.slice/slurmstepd.scope/job_4711/cgroup.procs"), "")
+        .file(&format!("{V2}/system.slice/slurmstepd.scope/job_4711/step_0/cgroup.procs"), "")
+        .file(&format!("{V2}/system.slice/slurmstepd.scope/job_4711/step_0/user/cgroup.procs"), "")
+        .file(&format!("{V2}/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0/cgroup.procs"), "31\n")
+        .file(&format!("{V2}/system.slice/slurmstepd.scope/job_4712/cgroup.procs"), "");
+    let found = find(&Root::from_tree(tree.clone()), "job:4711").unwrap();
+    assert_eq!((found.pids, found.unit), (vec![31], None));
+    assert_eq!(found.cgroup, Some(format!("{V2}/system.slice/slurmstepd.scope/job_4711")));
+    assert_eq!(pids(&tree, "job_4711"), [31]);
+    assert_eq!(refused(&tree, "4711").object, "process 4711", "a number alone is a process");
+    let fault = refused(&tree, "job:4713");
+    assert!(fault.class == Class::MachineLacks && fault.remedy.contains("4711, 4712"), "{fault}");
+    assert!(refused(&tree, "job:4712").cause.contains("no process is in"));
+    assert!(refused(&v2(), "job:4711").remedy.contains("squeue"));
+    assert_eq!(pids(&tree, "system.slice/slurmstepd.scope/job_4711"), [31]);
+    assert_eq!(refused(&tree, "system.slice/none").class, Class::MachineLacks);
+    let unit = tree.file(&format!("{V2}/system.slice/job_4711.service/cgroup.procs"), "77\n");
+    assert_eq!((pids(&unit, "job_4711"), pids(&unit, "job:4711")), (vec![77], vec![31]), "a unit is nearer");
+}
+
+#[test]
 fn a_number_means_the_tree_below_it_and_a_thread_means_its_process() {
     let tree = v2()
         .file("/proc/700/stat", stat(700, "nginx", 1, 0))
@@ -153,6 +202,46 @@ fn containers_of_each_engine_by_their_whole_id_and_by_its_beginning() {
             }
         }
     }
+}
+
+#[test]
+fn containers_by_what_their_engine_calls_them() {
+    let tree = v2().file(&format!("{V2}/docker/{ID}/cgroup.procs"), "30\n").file(
+        &format!("{V2}/machine.slice/libpod-{}.scope/cgroup.procs", ID.replace("4f2c", "77aa")),
+        "40\n",
+    );
+    let docker = format!("container_name docker {ID}");
+    let podman = format!("container_name podman {}", ID.replace("4f2c", "77aa"));
+    let root = |docker_name: &str, podman_name: &str| {
+        Root::from_tree(tree.clone()).with_fact(&docker, docker_name).with_fact(&podman, podman_name)
+    };
+    let named = root("shop-db", "web");
+    let found = find(&named, "shop-db").unwrap();
+    assert_eq!((found.pids, found.cgroup), (vec![30], Some(format!("{V2}/docker/{ID}"))));
+    assert_eq!(find(&named, "web").unwrap().pids, [40]);
+    assert_eq!(find(&named, &ID[..12]).unwrap().pids, [30], "its id as before");
+    let fault = find(&named, "shop-dc").unwrap_err();
+    assert!(fault.remedy.contains("near it: shop-db"), "{fault}");
+    let fault = find(&root("web", "web"), "web").unwrap_err();
+    assert!(fault.class == Class::Usage && fault.cause.contains("several of this name"), "{fault}");
+    assert_eq!(find(&root("nginx", "web"), "nginx").unwrap().pids, [700, 701, 702], "a unit is nearer");
+    // Where the engine's files cannot be read, its ids alone are known.
+    assert_eq!(refused(&tree, "shop-db").class, Class::MachineLacks);
+}
+
+#[test]
+fn what_a_refusal_would_offer_is_not_read_for_what_is_found() {
+    let tree = v2()
+        .file(&format!("{V2}/docker/{ID}/cgroup.procs"), "30\n")
+        .file("/proc/30/stat", stat(30, "db", 1, 0));
+    let root = Root::recording(Root::from_tree(tree));
+    assert_eq!(find(&root, &ID[..12]).unwrap().pids, [30]);
+    let read = root.take_capture().unwrap();
+    assert!(read.files().all(|file| !file.starts_with("/proc/30/")), "{read:?}");
+    assert!(!format!("{read:?}").contains("container_name"), "{read:?}");
+    // Where nothing is called so, they are.
+    assert!(find(&root, "nothing-of-this-name").is_err());
+    assert!(format!("{:?}", root.take_capture()).contains("container_name"));
 }
 
 #[test]

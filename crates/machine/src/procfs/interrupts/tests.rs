@@ -83,6 +83,26 @@ fn power_rows_with_several_words() {
 }
 
 #[test]
+fn event_channels_have_a_flow_and_no_number() {
+    let table = parse(
+        "           CPU0       CPU1\n  9:          1          0   xen-pirq    -ioapic-level  acpi\n 71:          7          4   xen-dyn    -event     \
+         eth0-q1-rx\n 72:          0          1   xen-percpu    -virq      timer1\n 73:          0          1   xen-dyn    -event\n 74:          0  \
+         1   xen-dyn-event     eth1\n",
+    )
+    .unwrap();
+    let of = |name| {
+        let row = by_name(&table, name);
+        (row.chip, row.hwirq, row.trigger, row.label)
+    };
+    assert_eq!(of("9"), ("xen-pirq", "", "ioapic-level", "acpi"));
+    assert_eq!(of("71"), ("xen-dyn", "", "event", "eth0-q1-rx"));
+    assert_eq!(of("72"), ("xen-percpu", "", "virq", "timer1"));
+    assert_eq!(of("73"), ("xen-dyn", "", "event", ""));
+    // Older kernels print both as one word.
+    assert_eq!(of("74"), ("xen-dyn-event", "", "", "eth1"));
+}
+
+#[test]
 fn old_kernels_print_no_hardware_number() {
     let table = parse(
         "           CPU0\n  0:         46   IO-APIC-edge      timer\n  7:   5   IO-APIC-edge      3-0050\n",
@@ -110,7 +130,7 @@ fn a_row_torn_by_hotplug_is_not_booked_on_the_wrong_cpu() {
 }
 
 #[test]
-fn malformed_tables_name_the_line() {
+fn a_table_of_which_nothing_can_be_read_names_the_line() {
     for (bad, line) in [
         ("", 1),
         ("no header\n", 1),
@@ -118,10 +138,63 @@ fn malformed_tables_name_the_line() {
         ("  CPU0\n 24 1 IO-APIC\n", 2),
         ("  CPU0\n : 1 IO-APIC\n", 2),
         ("  CPU0\n 24;  1 PCI-MSIX-0000:00:01.0  0-edge  eth0\n", 2),
-        ("  CPU0\n 1: 1 x\n 2: 99999999999999999999 x\n", 3),
     ] {
         assert_eq!(parse(bad).unwrap_err().line, line, "{bad:?}");
     }
+    assert!(parse("  CPU0\n").unwrap().rows.is_empty(), "a kernel without a line");
+}
+
+#[test]
+fn an_odd_row_is_missing_by_itself() {
+    let sound = parse(X86).unwrap();
+    assert!(sound.odd.is_empty());
+    for (from, to, what) in [(" 28:", " 28;", "28;"), ("\n 28:", "\n :", ":"), ("LOC:", "L C:", "L C")] {
+        let text = X86.replace(from, to);
+        let table = parse(&text).unwrap();
+        assert_eq!((table.rows.len(), table.odd.first().len(), table.odd.more()), (7, 1, 0), "{to:?}");
+        assert!(table.odd.first()[0].what.trim_start().starts_with(what), "{:?}", table.odd);
+        for row in &table.rows {
+            assert_eq!(table.per_cpu(row), sound.per_cpu(by_name(&sound, row.name)), "{to:?} {}", row.name);
+        }
+    }
+}
+
+#[test]
+fn of_two_rows_with_one_irq_number_the_first_stays_and_the_other_is_named() {
+    let text = X86.replace(" 28:", "024:");
+    let table = parse(&text).unwrap();
+    assert_eq!(table.rows.len(), 7);
+    let rows: Vec<_> = table.rows.iter().filter(|row| row.irq() == Some(24)).collect();
+    assert_eq!((rows.len(), rows[0].label, table.per_cpu(rows[0])), (1, "ACPI:Ged", Some(&[1, 0][..])));
+    assert_eq!((table.odd.first()[0].line, table.odd.first()[0].what.as_str()), (3, "024"));
+    assert_eq!(table.per_cpu(by_name(&table, "30")), Some(&[3, 4][..]), "what follows is read as ever");
+    let powerpc = "  CPU0 CPU8\nLOC: 9 8   Local timer interrupts for timer event device\nLOC: 1 2   Local timer \
+                   interrupts for others\n";
+    let table = parse(powerpc).unwrap();
+    assert_eq!((table.rows.len(), table.odd.is_empty()), (2, true), "names come twice there");
+}
+
+#[test]
+fn an_odd_count_leaves_the_rest_of_its_row() {
+    let text = X86.replace("1          0  IO-APIC", "99999999999999999999 0  IO-APIC");
+    let table = parse(&text).unwrap();
+    let ged = by_name(&table, "24");
+    assert_eq!((ged.counted, ged.chip, ged.label), (Counted::Uncounted, "IO-APIC", "ACPI:Ged"));
+    assert_eq!((table.odd.first()[0].line, table.odd.first()[0].what.as_str()), (2, "24"));
+    let text = X86.replace("60715 ", "-6071 ");
+    let table = parse(&text).unwrap();
+    assert_eq!(table.per_cpu(by_name(&table, "LOC")), None, "negative");
+    assert_eq!(table.per_cpu(by_name(&table, "30")), Some(&[3, 4][..]));
+}
+
+#[test]
+fn a_column_without_a_cpu_is_nobodys() {
+    let text = X86.replace("CPU0 ", "CPV0 ");
+    let table = parse(&text).unwrap();
+    assert_eq!((table.cpus.as_slice(), table.odd.first()[0].line), (&[1][..], 1));
+    assert_eq!(table.per_cpu(by_name(&table, "LOC")), Some(&[64596][..]));
+    assert_eq!(table.per_cpu(by_name(&table, "PIN")), Some(&[0][..]));
+    assert_eq!(by_name(&table, "ERR").counted, Counted::System(2));
 }
 
 #[test]

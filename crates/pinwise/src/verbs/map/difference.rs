@@ -23,7 +23,7 @@ pub fn run(before: &Path, after: &Path, form: Form, to: Option<&Path>) -> Result
     })?;
     let answer = if differences.is_empty() { Answer::Done } else { Answer::No };
     let text = match form {
-        Form::Text => machine_text::differences(&differences),
+        Form::Text => output::fitted(to, machine_text::differences(&differences)),
         Form::Json => output::pretty(&Differences { differences })?,
         Form::Svg | Form::Html => return Err(no_such_form("differences")),
     };

@@ -1,4 +1,6 @@
-//! `pinwise map --process PID|UNIT|CGROUP|CONTAINER|GUEST|POD`: one running server.
+//! `pinwise map --process PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB`: one running server.
+
+use std::path::Path;
 
 use advise::remarks::{self, Remark};
 use machine::processes::Server;
@@ -17,12 +19,12 @@ struct Sheet<'a> {
     remarks: &'a [Remark],
 }
 
-/// Reads the server and renders its sheet.
-pub fn render(root: &Root, asked: &str, form: Form) -> Result<String, Fault> {
+/// Reads the server and renders its sheet, as it goes to `to`.
+pub fn render(root: &Root, asked: &str, form: Form, to: Option<&Path>) -> Result<String, Fault> {
     let server = Server::read(root, asked)?;
     let remarks = remarks::of(&server, &Machine::read(root));
     match form {
-        Form::Text => Ok(machine_text::process::render(&server, &remarks)),
+        Form::Text => Ok(output::fitted(to, machine_text::process::render(&server, &remarks))),
         Form::Json => output::pretty(&Sheet { server: &server, remarks: &remarks }),
         Form::Svg | Form::Html => Err(no_such_form("one server")),
     }

@@ -1,6 +1,7 @@
 //! `pinwise rehearsal-checks`, the hidden verb that a guest runs when a plan is rehearsed: what the kernel reports, and ticks under load.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use load::Spin;
@@ -9,6 +10,7 @@ use probe::TickWindow;
 use rehearse::plan;
 
 use crate::output::{self, Answer};
+use crate::window;
 
 /// Flags of `pinwise rehearsal-checks`.
 #[derive(Debug, clap::Args)]
@@ -31,9 +33,13 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let Some(trial) = plan::tick_trial(&machine) else { return Ok(Answer::Done) };
     let cpus = trial.without.union(&CpuSet::single(trial.control));
     let spin = Spin::start(&cpus, 1)?;
-    let window = TickWindow::begin(Root::live(), cpus, &machine.kernel);
-    std::thread::sleep(Duration::from_secs(args.for_s));
-    let seen = window.end();
+    let mut ticks = TickWindow::begin(Root::live(), cpus, &machine.kernel);
+    // A signal ends the process at once.
+    window::pass(Duration::from_secs(args.for_s), &AtomicBool::new(false), || {
+        ticks.look();
+        true
+    });
+    let seen = ticks.end();
     drop(spin);
     output::to(Some(&args.output.join("ticks.json")), &output::pretty(&seen)?)?;
     Ok(Answer::Done)

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 
 use load::Driven;
 use load::{Command, CommandLoad, Extract, LoadSpec};
-use machine::{Class, CpuSet, Fault, Neighbour, Setting, untrusted};
+use machine::{Class, CpuChoice, Fault, Setting, untrusted};
 use study::Recipe;
 use study::recipe::factor::{AllAlike, EachCpu, Places};
 use study::recipe::place::Place;
-use study::recipe::{Direction, Factor};
+use study::recipe::{Direction, Factor, NeighbourSpec};
 
 use super::{Args, Better};
 
 /// What tables call the two builds that `--server-b` compares.
 const FIRST_BUILD: &str = "server-a";
 const SECOND_BUILD: &str = "server-b";
+
+/// Colons of a neighbour behind which its command may begin: those of its CPUs.
+const MOST_COLONS: usize = 16;
 
 /// A recipe takes some thousand bytes, and may come out of a pipe.
 const LONGEST_RECIPE_BYTES: u64 = 64 << 20;
@@ -237,18 +240,27 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     Ok(())
 }
 
-fn parse_neighbour(text: &str) -> Result<Neighbour, Fault> {
+fn parse_neighbour(text: &str) -> Result<NeighbourSpec, Fault> {
     let wrong = |why: String| {
         Fault::new(
             Class::Usage,
             format!("--neighbour {text}"),
             why,
-            "give CPULIST:COMMAND, such as '3:./batch-job'",
+            "give CPUS:COMMAND, such as '3:./batch-job' or 'node:1:./batch-job'",
         )
     };
-    let (cpus, command) = text.split_once(':').ok_or_else(|| wrong("it has no ':'".into()))?;
-    let cpus = CpuSet::from_list(cpus).map_err(|e| wrong(e.to_string()))?;
-    Ok(Neighbour { command: command.to_string(), cpus })
+    let mut first_error = None;
+    let mut found = None;
+    // Words for CPUs have colons themselves: the longest beginning that is one.
+    for (at, _) in text.match_indices(':').take(MOST_COLONS) {
+        match text[..at].parse::<CpuChoice>() {
+            Ok(cpus) => found = Some(NeighbourSpec { command: text[at + 1..].to_string(), cpus }),
+            Err(why) => {
+                first_error.get_or_insert(why);
+            }
+        }
+    }
+    found.ok_or_else(|| wrong(first_error.map_or_else(|| "it has no ':'".into(), |why| why.to_string())))
 }
 
 fn parse_setting(text: &str) -> Result<Setting, Fault> {
@@ -267,5 +279,29 @@ fn parse_setting(text: &str) -> Result<Setting, Fault> {
 fn set<T>(key: &mut T, flag: Option<T>) {
     if let Some(value) = flag {
         *key = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpus_of_a_neighbour_may_have_colons_and_its_command_too() {
+        for (text, cpus, command) in [
+            ("3:./batch-job", "3", "./batch-job"),
+            ("0-3,8:curl http://10.0.0.1:80/", "0-3,8", "curl http://10.0.0.1:80/"),
+            ("node:1:./batch-job", "node:1", "./batch-job"),
+            ("0-7:1/2:x:y", "0,2,4,6", "x:y"),
+            ("l3:0 & !smt:1:./batch-job", "l3:0 & !smt:1", "./batch-job"),
+            ("isolated:./batch-job", "isolated", "./batch-job"),
+        ] {
+            let spec = parse_neighbour(text).unwrap();
+            assert_eq!((spec.cpus.to_string().as_str(), spec.command.as_str()), (cpus, command), "{text}");
+        }
+        for (text, why) in [("./batch-job", "no ':'"), ("three:x", "'three'"), ("node:x:y", "which node?")] {
+            let fault = parse_neighbour(text).unwrap_err().to_string();
+            assert!(fault.contains(why) && fault.contains("node:1:./batch-job"), "{fault}");
+        }
     }
 }

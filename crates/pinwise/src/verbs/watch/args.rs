@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use machine::{Class, CpuSet, Fault};
+use machine::{Class, CpuChoice, Fault};
 use probe::account::TracePoints;
 use report::account::account_tables;
 
@@ -29,9 +29,10 @@ Examples:
   pinwise watch --process nginx --for 30s           a systemd unit: all its threads, and those that they start
   pinwise watch --process 4711                      a process and its descendants
   pinwise watch --process /system.slice/db.service  a cgroup (a container, a VM)
+  pinwise watch --process all:redis-server          all processes of a name; job:4711 a job of Slurm
   pinwise watch --thread 4712 --full                one thread; every task and function, not only the dozen on top
   pinwise watch --all --for 10s                     nobody in particular: all CPUs, and who had them, ranked
-  pinwise watch --cpu 2-3                           what ran on two CPUs
+  pinwise watch --cpu 2-3                           what ran on two CPUs; --cpu node:0: on those of a node
   pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
   pinwise watch --for 30s --format csv --table cpus > cpus.csv
   pinwise watch --process nginx --for 5s --format perfetto -o nginx.pftrace
@@ -41,14 +42,15 @@ Examples:
 A flight recorder:
   pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
   pinwise watch --replay RING --last 5m             what happened, as if it had been watched then; root is not needed
-  pinwise watch --replay RING --from 10:00 --to 10:05 --full
+  pinwise watch --replay RING --since 10:00 --until 10:05 --full
   pinwise watch --replay RING --series --format parquet -o threads.parquet
 
 The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
 /proc are shown, which say how often something came but not how long it took. Ctrl-C ends the window early.")]
 pub struct Args {
-    /// The server: a process number, a systemd unit, the path of a cgroup, a container, a guest, a Kubernetes pod
-    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST|POD")]
+    /// The server: a process number or name (all:NAME: all of that name), a systemd unit, the path of a cgroup, a container, a guest, a
+    /// Kubernetes pod, a job of Slurm (job:NUMBER)
+    #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB")]
     pub process: Option<String>,
     /// Threads, by number
     #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]
@@ -56,10 +58,10 @@ pub struct Args {
     /// All CPUs and all that runs there, ranked: the same as to name nobody
     #[arg(long, conflicts_with_all = ["process", "thread", "replay"])]
     pub all: bool,
-    /// Only what happens on these CPUs. With a target the times of its threads, and what they waited, are still of all CPUs; takers,
-    /// tasks, interrupts and functions are of these only
-    #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
-    pub cpu: Option<CpuSet>,
+    /// Only what happens on these CPUs: numbers (2-3) or the names of 'pinwise map' (node:0, l3:0). With a target the times of its
+    /// threads, and what they waited, are still of all CPUs; takers, tasks, interrupts and functions are of these only
+    #[arg(long, value_name = "CPUS")]
+    pub cpu: Option<CpuChoice>,
     /// How long, as 30s, 200ms or 5m. Without it: live on a terminal until q, else 10 s; a recorder until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
     pub window: Option<Duration>,
@@ -80,14 +82,14 @@ pub struct Args {
     #[arg(long, value_name = "RING", conflicts_with_all = ["record", "process", "thread", "cpu", "window", "raw"])]
     pub replay: Option<PathBuf>,
     /// Only the last part of the ring, as 5m
-    #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["since", "until"])]
     pub last: Option<Duration>,
     /// Only from this time on, in UTC: 10:00 (of the ring's last day), '2026-11-21 10:00:05' or @1795255205
-    #[arg(long, value_name = "WHEN", requires = "replay")]
-    pub from: Option<String>,
+    #[arg(long, alias = "from", value_name = "WHEN", requires = "replay")]
+    pub since: Option<String>,
     /// Only up to this time
-    #[arg(long, value_name = "WHEN", requires = "replay")]
-    pub to: Option<String>,
+    #[arg(long, alias = "to", value_name = "WHEN", requires = "replay")]
+    pub until: Option<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t, conflicts_with = "record")]
     pub format: Form,
@@ -305,6 +307,23 @@ mod tests {
         for bad in ["", "1KiB", "64MB", "-1", "99999999999GiB", "MiB"] {
             assert!(size(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_part_of_a_ring_has_the_flags_of_diagnose_and_its_older_ones() {
+        use clap::Parser as _;
+
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: Args,
+        }
+        let part = |from: &str, to: &str| {
+            let line = Line::try_parse_from(["watch", "--replay", "RING", from, "10:00", to, "10:05"]);
+            line.map(|line| (line.args.since, line.args.until)).map_err(|why| why.to_string())
+        };
+        let asked: Result<_, String> = Ok((Some("10:00".to_string()), Some("10:05".to_string())));
+        assert_eq!([part("--since", "--until"), part("--from", "--to")], [asked.clone(), asked]);
     }
 
     #[test]

@@ -59,14 +59,15 @@ pub fn run(
         .unwrap_or_default();
     observation.missing.push(why);
     observation.missing.extend(watched.elsewhere());
-    if let Some(cpus) = &args.cpu {
+    if let Some(cpus) = watched.cpus() {
         for counter in &mut observation.counters {
             counter.by_cpu.retain(|cpu, _| cpus.contains(*cpu));
         }
+        observation.changed_cpus.retain(|changed| cpus.contains(changed.cpu));
     }
     let text = match args.format {
         Form::Json => output::pretty(&Sheet { target: watched, how: "counters", observation: &observation })?,
-        _ => counters_text::render(&observation, &watched.title()),
+        _ => output::fitted(args.output.as_deref(), counters_text::render(&observation, &watched.title())),
     };
     match place {
         Some(place) => output::whole(place, &text)?,

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use machine::{Fault, Root};
+use machine::{Fault, Machine, Root};
 use probe::stacks::{Summing, TimeByStack};
-use report::account::folded;
+use report::account::{changed_cpus, folded};
 use report::number;
 
 use super::args::Args;
@@ -17,11 +17,17 @@ use crate::output::{self, Answer};
 use crate::window::{self, Ended};
 
 /// Sums up for the window, then writes a line for each stack.
-pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Result<Answer, Fault> {
+pub fn run(
+    args: &Args,
+    root: &Root,
+    machine: &Machine,
+    watched: &Watched,
+    stop: &AtomicBool,
+) -> Result<Answer, Fault> {
     // Opened first: a place that does not take the output is reported before the window, not after it.
     let place = sheet::place(args)?;
     let remedy = "--format text shows the same times without stacks";
-    let summing = Summing::begin(&watched.target()).map_err(|missing| refused(missing, remedy))?;
+    let summing = Summing::begin(&watched.target(), machine).map_err(|missing| refused(missing, remedy))?;
     let seen = sum_up(args, summing, root, watched, stop);
     let stacks = folded::render(&seen);
     let name = place.name.clone();
@@ -30,6 +36,9 @@ pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Re
         "pinwise: {} stacks, ns, written to {name}; flamegraph.pl --countname ns, inferno-flamegraph and speedscope draw them",
         number::count(stacks.lines().count())
     );
+    for line in changed_cpus::lines(&seen.changed_cpus).lines() {
+        note!("pinwise: {line}");
+    }
     for missing in &seen.missing {
         note!("pinwise: missing: {}: {}", missing.fact, missing.why);
     }
@@ -45,6 +54,7 @@ fn sum_up(
 ) -> TimeByStack {
     let mut new_processes = NewProcesses::begin();
     let ended = window::pass(args.length(), stop, || {
+        summing.look();
         new_processes.look(watched, root, |numbers| summing.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone {

@@ -82,14 +82,14 @@ impl Live<'_> {
         let add = |numbers: &[u32]| self.counting.add(numbers);
         self.gone |= self.new_processes.look(self.watched, self.root, add) == Some(false);
         let mut snapshot = self.counting.read();
-        if let Some(cpus) = &self.args.cpu {
+        if let Some(cpus) = self.watched.cpus() {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
         let everything = self.watched.is_everything();
         let missing = not_counted(&self.counting, &self.new_processes, self.watched);
         let account = Account::of(&snapshot, everything, &self.names, &missing);
-        let account = self.counting.with_counted(account, self.args.cpu.as_ref());
+        let account = self.counting.with_counted(account, self.watched.cpus());
         self.counting.forget_ended();
         self.seen.add(account);
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use machine::{Fault, Machine, Root};
 use probe::events::{Plan, Trace, Tracing};
+use report::account::changed_cpus;
 use report::number;
 
 use super::args::Args;
@@ -35,7 +36,7 @@ pub fn run(
     let mut place = output::open(args.output.as_deref(), Some(TRACE))?;
     let plan = Plan {
         target: watched.target(),
-        cpus: args.cpu.clone(),
+        cpus: watched.cpus().cloned(),
         trace_points: args.trace_points(),
         memory_bytes: args.size.unwrap_or(USUAL_MEMORY),
     };
@@ -46,6 +47,9 @@ pub fn run(
     let tracing = Tracing::begin(&plan, machine).map_err(|missing| refused(missing, remedy))?;
     let trace = take(args, tracing, root, watched, stop);
     write(&mut place, &trace, machine, &watched.title())?;
+    for line in changed_cpus::lines(&trace.changed_cpus()).lines() {
+        note!("pinwise: {line}");
+    }
     for missing in &trace.missing {
         note!("pinwise: missing: {}: {}", missing.fact, missing.why);
     }
@@ -56,6 +60,7 @@ fn take(args: &Args, mut tracing: Tracing, root: &Root, watched: &Watched, stop:
     let mut new_processes = NewProcesses::begin();
     let mut full = false;
     let ended = window::pass(args.length(), stop, || {
+        tracing.look();
         full = tracing.is_full();
         !full && new_processes.look(watched, root, |numbers| tracing.add(numbers)) != Some(false)
     });

@@ -128,13 +128,13 @@ impl Recording<'_> {
     fn keep(&mut self) {
         let mut snapshot = self.counting.read();
         let crowded = self.counting.is_crowded(&snapshot);
-        if let Some(cpus) = &self.args.cpu {
+        if let Some(cpus) = self.watched.cpus() {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
         let missing = not_counted(&self.counting, &self.new_processes, self.watched);
         let now = Account::of(&snapshot, self.watched.is_everything(), &self.names, &missing);
-        let now = self.counting.with_counted(now, self.args.cpu.as_ref());
+        let now = self.counting.with_counted(now, self.watched.cpus());
         let before =
             self.before.take().unwrap_or_else(|| Account { to_ns: now.from_ns, ..Account::default() });
         let interval = now.since(&before);

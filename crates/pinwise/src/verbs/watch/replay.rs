@@ -69,7 +69,7 @@ pub struct Part<'a> {
 }
 
 fn asked(args: &Args) -> Part<'_> {
-    Part { last: args.last, from: ("--from", args.from.as_deref()), to: ("--to", args.to.as_deref()) }
+    Part { last: args.last, from: ("--since", args.since.as_deref()), to: ("--until", args.until.as_deref()) }
 }
 
 impl Part<'_> {

@@ -61,7 +61,8 @@ pub fn write(args: &Args, title: &str, sheet: Sheet<'_>, place: Place) -> Result
     match args.format {
         Form::Text => {
             let wanted = Wanted { all: args.full, past: sheet.recorded.is_some() };
-            output::whole(place, &account_text::render(&sheet.account, &sheet.diagnosis, title, wanted))
+            let text = account_text::render(&sheet.account, &sheet.diagnosis, title, wanted);
+            output::whole(place, &output::fitted(args.output.as_deref(), text))
         }
         Form::Json => output::whole(place, &output::pretty(&without_steps(sheet, args.full))?),
         // Traces and stacks are made by verbs/watch/perfetto.rs and folded.rs, out of something else.

@@ -1,5 +1,6 @@
 //! Who is watched.
 
+use machine::processes::FoundServer;
 use machine::procfs::pid_memory;
 use machine::procfs::pid_stat::{self, PidStat};
 use machine::{Class, CpuSet, Fault, Missing, Root, processes};
@@ -20,6 +21,9 @@ pub struct Watched {
     unit: Option<String>,
     /// Directory of the cgroup, if a unit, cgroup, container or pod was requested.
     cgroup: Option<String>,
+    /// Whether all processes of a name were requested.
+    #[serde(skip)]
+    by_name: bool,
     /// The CPUs that are shown; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<CpuSet>,
@@ -29,14 +33,22 @@ impl Watched {
     /// Finds what was requested.
     ///
     /// # Errors
-    /// No such process, unit, cgroup, container, guest, pod or thread.
+    /// No such process, unit, cgroup, container, guest, pod, job or thread.
     pub fn find(root: &Root, process: Option<&str>, threads: &[u32]) -> Result<Self, Fault> {
-        let nobody =
-            Self { asked: None, pids: Vec::new(), tids: Vec::new(), unit: None, cgroup: None, cpus: None };
+        let nobody = Self {
+            asked: None,
+            pids: Vec::new(),
+            tids: Vec::new(),
+            unit: None,
+            cgroup: None,
+            by_name: false,
+            cpus: None,
+        };
         if let Some(asked) = process {
             let found = processes::find(root, asked)?;
             let asked = Some(asked.trim().to_string());
-            return Ok(Self { asked, pids: found.pids, unit: found.unit, cgroup: found.cgroup, ..nobody });
+            let FoundServer { pids, unit, cgroup, by_name } = found;
+            return Ok(Self { asked, pids, unit, cgroup, by_name, ..nobody });
         }
         let mut watched = nobody;
         for tid in threads {
@@ -50,6 +62,11 @@ impl Watched {
     #[must_use]
     pub fn on(self, cpus: Option<CpuSet>) -> Self {
         Self { cpus, ..self }
+    }
+
+    /// The CPUs that are shown; `None` for all.
+    pub fn cpus(&self) -> Option<&CpuSet> {
+        self.cpus.as_ref()
     }
 
     /// What is left out where a target is shown with these CPUs only.
@@ -72,7 +89,8 @@ impl Watched {
         self.target() == Target::Everything
     }
 
-    /// The processes as they are now, for a unit, a cgroup, a container, a guest, a pod or a process; `None` where that is no matter.
+    /// The processes as they are now, for a unit, a cgroup, a container, a guest, a pod, a job, a name or a process; `None` where that is
+    /// no matter.
     pub fn look_again(&self, root: &Root) -> Option<Vec<u32>> {
         match (&self.asked, self.tids.is_empty()) {
             (Some(asked), _) if self.can_come_again() => {
@@ -102,9 +120,9 @@ impl Watched {
         pids.unwrap_or_else(|| self.pids.clone())
     }
 
-    /// Whether what has ended may be there again later under the same name: a unit, a cgroup, a container.
+    /// Whether what has ended may be there again later under the same name: a unit, a cgroup, a container, all processes of a name.
     pub fn can_come_again(&self) -> bool {
-        self.unit.is_some() || self.cgroup.is_some()
+        self.unit.is_some() || self.cgroup.is_some() || self.by_name
     }
 
     /// Who it is, in JSON.
@@ -232,6 +250,21 @@ mod tests {
         assert_eq!(watched.look_again(&at(&docker, "")), Some(Vec::new()));
         let scope = format!("system.slice/docker-{ID}.scope");
         assert_eq!(watched.look_again(&at(&scope, "70\n")), Some(vec![70]));
+    }
+
+    #[test]
+    fn all_of_a_name_are_looked_for_by_it_again() {
+        let process = |tree: Tree, pid: u32| {
+            let stat = format!("{pid} (db) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9\n");
+            tree.file(&format!("/proc/{pid}/stat"), stat)
+        };
+        let one = process(Tree::new(), 7);
+        let watched = Watched::find(&Root::from_tree(one.clone()), Some("all:db"), &[]).unwrap();
+        assert_eq!((watched.pids(), watched.title()), (&[7][..], "all:db (1 process)".into()));
+        assert!(watched.can_come_again());
+        let two = Root::from_tree(process(one, 9));
+        assert_eq!(watched.look_again(&two), Some(vec![7, 9]));
+        assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
     }
 
     #[test]

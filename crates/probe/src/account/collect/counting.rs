@@ -12,6 +12,7 @@ use std::sync::Arc;
 use machine::procfs::pid_stat;
 use machine::{CpuSet, Machine, Missing, Root};
 
+use super::absences::Absences;
 use super::frequency::Frequencies;
 use super::functions;
 use super::interrupt_counts::CountedSince;
@@ -19,7 +20,7 @@ use super::paging::PagingSince;
 use super::places::places;
 use super::reading::{Lengths, Reader};
 use super::snapshot::Snapshot;
-use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
+use super::target::{Target, all_cpus, full, namespace_of, never_met, possible_cpus, threads_of};
 use crate::account::time_account::Account;
 use crate::bpf::refused;
 use crate::bpf::{
@@ -88,6 +89,7 @@ pub struct Counting {
     forgotten_unseen_waiting_ns: u64,
     root: Root,
     paging: PagingSince,
+    absences: Absences,
     /// `None` where nobody wants to know.
     frequencies: Option<Frequencies>,
     /// What no program sees; `None` until counting begins.
@@ -104,7 +106,7 @@ impl Counting {
     /// # Errors
     /// When the kernel has no such programs, or does not permit them: what, why and the remedy.
     pub fn begin(target: &Target, machine: &Machine, trace_points: &TracePoints) -> Result<Self, Missing> {
-        let namespace = own_namespace();
+        let namespace = namespace_of(target)?;
         if *target != Target::Everything && namespace > 0 && *trace_points != TracePoints::Best {
             let why = "this is a PID namespace of its own (a container), whose numbers raw trace points do not know: run pinwise on the \
                 host, or with the host's PID namespace";
@@ -131,6 +133,7 @@ impl Counting {
             tables.wanted.insert(number, meant, 0).map_err(full)?;
         }
         let cpus: Vec<u32> = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
+        let all = all_cpus(machine, sizes.cpus);
         let root = Root::live();
         let mut counting = Self {
             loaded,
@@ -138,7 +141,8 @@ impl Counting {
             began_ns: 0,
             frequencies: Some(Frequencies::of(&root, &cpus)),
             counted: None,
-            reader: Reader::of(cpus),
+            reader: Reader::of(all.iter().collect()),
+            absences: Absences::of(all, &machine.online()),
             functions: functions::Reader::default(),
             reached: 0,
             room_for_takers: sizes.takers as usize,
@@ -174,7 +178,16 @@ impl Counting {
         self.miss_what_came_before(counts_since_ns);
         self.loaded.walk_tasks()?;
         self.forget_the_dead(counts_since_ns);
+        self.must_be_met(target)?;
+        self.absences.begin(&self.root, &self.tables.cpus, self.began_ns);
         Ok(())
+    }
+
+    /// A target of which no thread is known by now is none: those that sleep were met by the walk.
+    fn must_be_met(&mut self, target: &Target) -> Result<(), Missing> {
+        let mut slots = self.slots();
+        let met = slots.any(|slot| self.tables.threads.get(slot).is_some_and(|thread| thread.tid != 0));
+        if met { Ok(()) } else { never_met(target).map_or(Ok(()), Err) }
     }
 
     /// Says so where much lies between the moment of which everything is reported and the word to the programs: this process lost its CPU, or there
@@ -290,6 +303,8 @@ impl Counting {
 
     /// Ends counting; what was counted stays readable, and no longer moves.
     pub fn stop(&mut self) {
+        self.absences.look(&self.root, &self.tables.cpus);
+        self.absences.end();
         let ended_ns = clock::monotonic_ns();
         if let Err(refused) = self.tables.count(false) {
             self.loaded.missing.push(refused);
@@ -312,6 +327,8 @@ impl Counting {
             at_ns: now(),
             lost: control.map(|control| control.lost),
             page_faults: self.loaded.runs("page_fault_user"),
+            absences: self.absences.by_cpu(),
+            absences_missing: self.absences.missing().cloned(),
             misses: self.missed.look(ended_ns != 0, || self.loaded.misses()).clone(),
             paging: Some(self.paging.read(&self.root)),
             frequency: self.frequencies.as_ref().map(|frequencies| frequencies.seen().clone()),
@@ -397,9 +414,10 @@ impl Counting {
         0..self.reached
     }
 
-    /// Keeps what ended threads did, and gives their slots back. To be called some ten times a second: between two calls no
-    /// more threads may be born than the table has room for, else they are lost (and counted as such).
+    /// Looks which CPUs are online, keeps what ended threads did, and gives their slots back. To be called some ten times a second: between two
+    /// calls no more threads may be born than the table has room for, else they are lost (and counted as such).
     pub fn harvest(&mut self) {
+        self.absences.look(&self.root, &self.tables.cpus);
         if let Some(frequencies) = &mut self.frequencies {
             frequencies.look(&self.root);
         }

@@ -1,5 +1,7 @@
 //! Reading what the kernel's programs have summed up, and what only /proc counts.
 
+pub mod absence;
+pub mod absences;
 pub mod bit_sets;
 pub mod cgroups;
 pub mod counting;

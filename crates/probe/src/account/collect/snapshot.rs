@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use machine::{CpuSet, Missing};
 
+use super::absence::Absence;
 use super::cpu_group::{CpuOf, Group};
 use super::frequency::Frequency;
 use super::functions::Functions;
-use super::paging::Paging;
+use super::paging::Reading;
 use crate::bpf::{CpuHead, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen};
 
 /// All tables, copied, since counting began.
@@ -18,6 +19,10 @@ pub struct Snapshot {
     pub(crate) began_ns: u64,
     pub(crate) at_ns: u64,
     pub(crate) cpus: Cpus,
+    /// CPUs that were offline since counting began, by number.
+    pub(crate) absences: Arc<BTreeMap<u32, Absence>>,
+    /// Why that is not known.
+    pub(crate) absences_missing: Option<Missing>,
     /// With the moment at which each was read.
     pub(crate) threads: Vec<(u64, ThreadSeen)>,
     /// Waiting of threads that ended and are in no reading any more, of which it is not known who was on the CPU, ns.
@@ -28,7 +33,7 @@ pub struct Snapshot {
     pub(crate) routes: Vec<(RouteKey, u64)>,
     pub(crate) lost: Option<Lost>,
     /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
-    pub(crate) paging: Option<Result<Paging, Missing>>,
+    pub(in crate::account) paging: Option<Reading>,
     /// By CPU, for those that report it; `None` where nobody wants to know.
     pub(crate) frequency: Option<BTreeMap<u32, Frequency>>,
     /// Whether tasks that are not of the target have numbers that are not those of this process's /proc.
@@ -97,6 +102,11 @@ impl Snapshot {
     /// The record of a CPU.
     pub(crate) fn cpu(&self, cpu: u32) -> Option<&CpuHead> {
         self.cpus.get(cpu).map(|of| of.head())
+    }
+
+    /// When a CPU was offline; `None` where it was not.
+    pub(in crate::account) fn absence(&self, cpu: u32) -> Option<&Absence> {
+        self.absences.get(&cpu)
     }
 
     /// Only what happened on these CPUs. Threads of a target stay: their time is theirs wherever they ran.

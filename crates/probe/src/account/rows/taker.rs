@@ -60,8 +60,11 @@ pub(in crate::account) fn tasks(
     let mut tasks = complete_slices(&snapshot.takers, every_task, names);
     for read in snapshot.cpus.iter() {
         match every_task {
-            true => goes_on(&mut tasks, read, snapshot.began_ns, names),
-            false => takes_on(&mut tasks, read, names),
+            true => {
+                goes_on(&mut tasks, snapshot, read, names);
+                was_offline(&mut tasks, snapshot, read);
+            }
+            false => takes_on(&mut tasks, snapshot, read, names),
         }
     }
     tasks
@@ -99,10 +102,10 @@ fn complete_slices(
 }
 
 /// Adds the slice that has not ended on a CPU: a task that spins alone there may have no other.
-fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u64, names: &Names) {
+fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, snapshot: &Snapshot, read: CpuOf<'_>, names: &Names) {
     let seen = read.head();
     let Some(tid) = other_task(seen) else { return };
-    let slice_ns = slice_that_goes_on_ns(began_ns, read.at_ns(), seen);
+    let slice_ns = slice_that_goes_on_ns(snapshot.began_ns, slice_ended_ns(snapshot, read), seen);
     let task = tasks.entry(tid).or_insert_with(|| {
         let (comm, pid) = names.tasks.get(&tid).cloned().unwrap_or_default();
         let cgroup = names.cgroup(0, pid);
@@ -121,10 +124,10 @@ fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u6
 
 /// Adds what the slice that goes on on a CPU has cost the target so far: a task at real-time priority may not give the CPU away once in
 /// the window. Nothing of a task without a name.
-fn takes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, names: &Names) {
+fn takes_on(tasks: &mut BTreeMap<u32, TaskAccount>, snapshot: &Snapshot, read: CpuOf<'_>, names: &Names) {
     let seen = read.head();
     let Some(tid) = other_task(seen) else { return };
-    let waited_ns = waited_ns(seen, read.at_ns());
+    let waited_ns = waited_ns(seen, slice_ended_ns(snapshot, read));
     let slice_ns = waited_since(waited_ns, seen.waited_before_ns).saturating_sub(seen.waiting_interrupted_ns);
     let known = tasks.contains_key(&tid);
     let Some((comm, pid)) = names.tasks.get(&tid).cloned().or(known.then(Default::default)) else { return };
@@ -138,6 +141,28 @@ fn takes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, names: &Nam
     if more_ns > 0 {
         task.took_by_cpu.insert(read.cpu(), complete_ns + more_ns);
         task.took.total_ns = task.took.total_ns.saturating_add(more_ns);
+    }
+}
+
+/// Until when the slice went on that has not ended on a CPU: nobody has one that is offline.
+fn slice_ended_ns(snapshot: &Snapshot, read: CpuOf<'_>) -> u64 {
+    let absence = snapshot.absence(read.cpu());
+    absence.map_or(read.at_ns(), |absence| absence.slice_ended_ns(read.head(), read.at_ns()))
+}
+
+/// Takes from tasks what is booked to them of the time in which the CPU was offline.
+fn was_offline(tasks: &mut BTreeMap<u32, TaskAccount>, snapshot: &Snapshot, read: CpuOf<'_>) {
+    let absence = snapshot.absence(read.cpu());
+    let booked = absence.map_or(Vec::new(), |absence| absence.in_tasks(read.head(), read.at_ns()));
+    for (tid, ns) in booked {
+        let Some(task) = tasks.get_mut(&tid) else { continue };
+        let had_ns = task.on_cpu_by_cpu.get(&read.cpu()).copied().unwrap_or(0);
+        let taken_ns = ns.min(had_ns);
+        match had_ns - taken_ns {
+            0 => task.on_cpu_by_cpu.remove(&read.cpu()),
+            left_ns => task.on_cpu_by_cpu.insert(read.cpu(), left_ns),
+        };
+        task.on_cpu_ns = task.on_cpu_ns.map(|all_ns| all_ns.saturating_sub(taken_ns));
     }
 }
 

@@ -85,7 +85,7 @@ pub(in crate::account) struct Measured<'a> {
 pub(in crate::account) fn takers(measured: &Measured<'_>) -> Vec<Taker> {
     let wanted_ns = match measured.together {
         Some(target) => target.had_ns().saturating_add(target.kept_off_ns()),
-        None => measured.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add),
+        None => measured.cpus.iter().map(CpuAccount::online_ns).fold(0, u64::saturating_add),
     };
     let mut takers = interrupts(measured);
     takers.extend(tasks(measured.tasks, measured.together.is_some()));

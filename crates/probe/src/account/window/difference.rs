@@ -17,6 +17,8 @@ mod threads;
 pub(in crate::account) use row::{Row, sorted};
 
 use super::detail::Detail;
+use crate::account::collect::paging::Paging;
+use crate::account::rows::changed_cpu::changed;
 use crate::account::rows::takers::{Measured, takers};
 use crate::account::time_account::Account;
 use row::since;
@@ -32,6 +34,7 @@ impl Account {
             together: _,
             takers: _,
             cpus,
+            changed_cpus: _,
             tasks,
             lines,
             functions,
@@ -51,6 +54,7 @@ impl Account {
             together: None,
             takers: Vec::new(),
             cpus: since(cpus, &earlier.cpus),
+            changed_cpus: Vec::new(),
             tasks: since(tasks, &earlier.tasks),
             lines: since(lines, &earlier.lines),
             functions: since(functions, &earlier.functions),
@@ -62,14 +66,20 @@ impl Account {
             detail_of: Some(Detail { from_ns: earlier.detail().to_ns, to_ns: self.detail().to_ns }),
             missing: missing.clone(),
         };
+        Paging::keep_reasons(&mut account.missing, &earlier.missing);
+        if let Some((now, before)) = paging.zip(earlier.paging) {
+            Paging::keep_reasons(&mut account.missing, &now.went_back_since(&before));
+        }
+        cpus::cut_to_interval(&mut account.cpus, &earlier.cpus, to_ns.saturating_sub(earlier.to_ns));
         account.sum_up();
         account
     }
 
-    /// Makes anew what follows from the rest: the sum of the threads, who took, and what is of another time.
+    /// Makes anew what follows from the rest: the sum of the threads, who took, which CPUs changed, and what is of another time.
     pub(in crate::account) fn sum_up(&mut self) {
         self.note_detail();
         self.together = self.threads.iter().cloned().reduce(|sum, thread| sum.plus(&thread));
+        self.changed_cpus = changed(&self.cpus);
         self.takers = takers(&Measured {
             together: self.together.as_ref(),
             cpus: &self.cpus,
@@ -81,7 +91,7 @@ impl Account {
 
     /// The same without what [`Account::filled_up`] makes of the rows again: for keeping.
     pub fn rows_alone(mut self) -> Self {
-        (self.together, self.takers) = (None, Vec::new());
+        (self.together, self.takers, self.changed_cpus) = (None, Vec::new(), Vec::new());
         self
     }
 

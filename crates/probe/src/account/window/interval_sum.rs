@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::detail::Detail;
 use super::difference::{Row, sorted};
 use crate::account::collect::interrupt_counts::CountedInterrupts;
+use crate::account::collect::paging::Paging;
 use crate::account::rows::cpu::CpuAccount;
 use crate::account::rows::taker::TaskAccount;
 use crate::account::rows::thread::ThreadAccount;
@@ -43,6 +44,7 @@ impl IntervalSum {
             together: _,
             takers: _,
             cpus,
+            changed_cpus: _,
             tasks,
             lines,
             functions,
@@ -66,7 +68,8 @@ impl IntervalSum {
             1 => paging,
             _ => self.about.paging.zip(paging).map(|(before, more)| before.plus(&more)),
         };
-        self.about.missing = missing;
+        let before = std::mem::replace(&mut self.about.missing, missing);
+        Paging::keep_reasons(&mut self.about.missing, &before);
         self.threads.add(threads);
         self.cpus.add(cpus);
         self.tasks.add(tasks);

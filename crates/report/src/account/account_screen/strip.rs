@@ -8,9 +8,15 @@ use ratatui::text::{Line, Span};
 
 use crate::map::arrangement::Arrangement;
 
+/// The cell of a CPU that was offline most of the time.
+const OFFLINE: &str = "-";
+
 /// What most of a CPU's time went to, as a cell.
 fn cell(cpu: &CpuAccount, colour: bool) -> Span<'static> {
-    let share = |ns: u64| ns as f64 / cpu.wall_ns.max(1) as f64;
+    if cpu.offline_ns() > cpu.online_ns() {
+        return Span::raw(OFFLINE);
+    }
+    let share = |ns: u64| ns as f64 / cpu.online_ns().max(1) as f64;
     let busy = share(cpu.target_ns + cpu.other_ns + cpu.interrupted_ns);
     let full = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let height = ((busy * 8.0).round() as usize).min(8);
@@ -56,6 +62,8 @@ pub(super) fn rows(
         (true, false) => "height: busy; yellow: tasks, red: interrupts > 10 %",
         (false, _) => "height: busy; reversed: interrupts > 10 %",
     };
+    let offline = if account.changed_cpus.is_empty() { "" } else { "; -: offline" };
+    let legend = format!("{legend}{offline}");
     lines.push(Line::from(Span::styled(legend, Style::new().add_modifier(Modifier::DIM))));
     lines
 }

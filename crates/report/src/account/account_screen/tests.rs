@@ -70,6 +70,27 @@ fn the_strip_shows_how_busy_each_cpu_is() {
 }
 
 #[test]
+fn the_strip_is_of_the_time_in_which_a_cpu_was_online() {
+    let of = |offline_ns: u64| {
+        let mut account = account();
+        account.cpus[0] = CpuAccount {
+            other_ns: 400,
+            target_ns: 0,
+            idle_ns: 600 - offline_ns.min(600),
+            offline: Some(probe::account::Offline { total_ns: offline_ns, left: 1, came: 0 }),
+            ..account.cpus[0].clone()
+        };
+        screen_of(&account.filled_up(), &Diagnosis::default(), &View::default(), 80, 24)
+    };
+    let (mostly_there, mostly_away) = (of(200), of(600));
+    assert!(mostly_there.contains("package 0 node 0 ▄·"), "{mostly_there}");
+    assert!(
+        mostly_away.contains("package 0 node 0 -·") && mostly_away.contains("-: offline"),
+        "{mostly_away}"
+    );
+}
+
+#[test]
 fn pages_and_orders_go_round() {
     let mut page = Page::default();
     for _ in 0..Page::ALL.len() {

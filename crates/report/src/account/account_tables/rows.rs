@@ -161,6 +161,7 @@ pub(super) fn cpu(row: &CpuAccount) -> Vec<Cell> {
         other_ns,
         idle_ns,
         interrupted_ns,
+        offline,
         steal_ns,
         frequency,
         switches,
@@ -200,6 +201,9 @@ pub(super) fn cpu(row: &CpuAccount) -> Vec<Cell> {
         Cell::whole("tick_kept_rcu_count", kept_for(|why| why == TickDependency::Rcu)),
         Cell::whole("tick_kept_rcu_exp_count", kept_for(|why| why == TickDependency::RcuExp)),
         Cell::whole("tick_kept_other_count", kept_for(|why| matches!(why, TickDependency::Other(_)))),
+        Cell::whole("offline_ns", offline.map(|offline| offline.total_ns)),
+        Cell::whole("went_offline_count", offline.map(|offline| offline.left)),
+        Cell::whole("came_online_count", offline.map(|offline| offline.came)),
     ]
 }
 

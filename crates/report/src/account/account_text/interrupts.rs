@@ -18,14 +18,12 @@ pub(super) fn cpus(account: &Account, most: usize) -> String {
     if with_target {
         head.push("TARGET");
     }
-    head.extend([
-        if with_target { "OTHERS" } else { "TASKS" },
-        "IDLE",
-        "INTERRUPTS",
-        "STEAL",
-        "SWITCHES/S",
-        "TICKS/S",
-    ]);
+    head.extend([if with_target { "OTHERS" } else { "TASKS" }, "IDLE"]);
+    let with_offline = account.cpus.iter().any(|cpu| cpu.offline.is_some());
+    if with_offline {
+        head.push("OFFLINE");
+    }
+    head.extend(["INTERRUPTS", "STEAL", "SWITCHES/S", "TICKS/S"]);
     let with_frequency = account.cpus.iter().any(|cpu| cpu.frequency.is_some());
     if with_frequency {
         head.push("MHZ");
@@ -33,14 +31,18 @@ pub(super) fn cpus(account: &Account, most: usize) -> String {
     let mut rows = vec![head.iter().map(ToString::to_string).collect::<Vec<String>>()];
     for cpu in shown.into_iter().take(most) {
         let of = |ns: u64| percent(ns, cpu.wall_ns);
-        let rate = |times: u64| count((times as f64 * 1e9 / cpu.wall_ns.max(1) as f64).round() as u64);
+        let rate = |times: u64| count((times as f64 * 1e9 / cpu.online_ns().max(1) as f64).round() as u64);
         let ticks = cpu.sources.get(Source::Tick).map_or(0, |seen| seen.all.count);
         let mut row = vec![cpu.cpu.to_string()];
         if with_target {
             row.push(of(cpu.target_ns));
         }
-        row.extend([of(cpu.other_ns), of(cpu.idle_ns), of(cpu.interrupted_ns)]);
-        row.extend([cpu.steal_ns.map_or("-".into(), of), rate(cpu.switches), rate(ticks)]);
+        row.extend([of(cpu.other_ns), of(cpu.idle_ns)]);
+        if with_offline {
+            row.push(of(cpu.offline_ns()));
+        }
+        let steal = cpu.steal_ns.map_or("-".into(), of);
+        row.extend([of(cpu.interrupted_ns), steal, rate(cpu.switches), rate(ticks)]);
         if with_frequency {
             row.push(cpu.frequency.map_or("-".into(), |seen| format!("{:.0}", seen.mean_mhz)));
         }

@@ -2,9 +2,10 @@
 
 use advise::diagnosis::Diagnosis;
 use machine::wording::counted;
-use probe::account::Account;
+use probe::account::{Account, CpuAccount};
 
 use super::row_limit::and_more;
+use crate::account::changed_cpus;
 use crate::account::diagnosis_text::{self, Wanted};
 use crate::account::figures::{count, longest, percent, share, time, time_or_dash};
 use crate::grid::{self, Side};
@@ -13,8 +14,12 @@ use crate::visible::one_line;
 /// What nobody is named for is shown where it is at least this part of what was taken.
 const NOBODYS: u64 = 10;
 
-/// What the target wanted and had, the causes that matter with what can be done, and what nobody is named for.
+/// Which CPUs changed, what the target wanted and had, the causes that matter with what can be done, and what nobody is named for.
 pub(crate) fn verdict(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
+    changed_cpus::lines(&account.changed_cpus) + &what_it_comes_to(account, diagnosis, wanted, width)
+}
+
+fn what_it_comes_to(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
     let Some(target) = &account.together else {
         return format!("{}{}", without_target(account), causes(diagnosis, wanted, width));
     };
@@ -56,14 +61,14 @@ fn nobodys(account: &Account, lost_ns: u64) -> String {
 }
 
 fn without_target(account: &Account) -> String {
-    let wall_ns: u64 = account.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add);
+    let online_ns: u64 = account.cpus.iter().map(CpuAccount::online_ns).fold(0, u64::saturating_add);
     let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).fold(0, u64::saturating_add);
     let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).fold(0, u64::saturating_add);
     format!(
         "Tasks ran on {} for {} of the time, interrupts took {}.\n",
         counted(account.cpus.len(), "CPU"),
-        percent(busy_ns, wall_ns),
-        percent(interrupted_ns, wall_ns)
+        percent(busy_ns, online_ns),
+        percent(interrupted_ns, online_ns)
     )
 }
 

@@ -28,6 +28,7 @@ fn cpu() -> CpuNoise {
     CpuNoise {
         cpu: 3,
         window_s: 0.4,
+        left: None,
         share: 0.005,
         gaps: 101,
         gap_ns: 2_020_000,
@@ -111,4 +112,18 @@ fn what_was_not_joined_is_marked() {
     let text = shown(&noise(JoinedTo::Counts));
     assert!(text.contains("gaps NOT joined to events") && text.contains("not joined: LOC 100"), "{text}");
     assert!(!text.contains("ENTRY, EXIT"), "{text}");
+}
+
+#[test]
+fn a_cpu_that_went_offline_is_named_first_and_is_not_judged() {
+    let left = |left| CpuNoise { left: Some(left), window_s: 0.2, ..cpu() };
+    let of = |cpu| Noise { cpus: vec![cpu], ..noise(JoinedTo::Events) };
+    let text = shown(&of(left(Left::Offline)));
+    assert!(text.starts_with("CPU 3 went offline after 0.2 of 0.4 s: it is not judged\n"), "{text}");
+    assert!(
+        text.contains("CPU 3: went offline after 0.2 of 0.4 s") && !text.contains("quiet enough for real"),
+        "{text}"
+    );
+    let moved = shown(&of(left(Left::Moved)));
+    assert!(moved.starts_with("CPU 3 lost its loop") && moved.contains("affinity"), "{moved}");
 }

@@ -89,7 +89,7 @@ fn facts(machine: &machine::Machine) -> Vec<(&'static str, String)> {
         ),
         ("command line", or_unknown(&kernel.cmdline)),
         ("HZ", kernel.hz.map_or_else(unknown, |hz| hz.to_string())),
-        ("isolated CPUs", list(&kernel.isolated)),
+        ("isolated CPUs", list(&machine.isolated())),
         ("tickless CPUs", list(&kernel.nohz_full)),
         ("interrupt time", irq_time),
         (

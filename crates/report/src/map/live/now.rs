@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use machine::wording::whole_percent;
+use machine::CpuSet;
+use machine::wording::{plural, whole_percent};
 use serde::{Deserialize, Serialize};
 
 /// What happened in a window of time.
@@ -12,6 +13,9 @@ pub struct Now {
     pub window_s: f64,
     /// CPUs that are online, in groups that share package and node, neighbours in a core beside each other.
     pub groups: Vec<Group>,
+    /// CPUs that were online before and are not now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offline: Vec<u32>,
     /// Interrupt lines and softirqs that came, in the order of the kernel's tables.
     pub lines: Vec<LineNow>,
     /// What is not known, and why.
@@ -36,10 +40,10 @@ pub struct CpuNow {
     pub cpu: u32,
     /// Where its time went; `None` where that is not known.
     pub time: Option<Share>,
-    /// Interrupts that it took.
-    pub interrupts: u64,
-    /// Softirq handlers that it ran.
-    pub softirqs: u64,
+    /// Interrupts that it took; `None` where that is not known.
+    pub interrupts: Option<u64>,
+    /// Softirq handlers that it ran; `None` where that is not known.
+    pub softirqs: Option<u64>,
 }
 
 /// Shares of a CPU's time, 0 to 1, as /proc/stat reports them: in ticks of 10 ms.
@@ -103,6 +107,12 @@ impl Sort {
 }
 
 impl Now {
+    /// Which CPUs are offline, in words; `None` where none went.
+    pub(super) fn offline_words(&self) -> Option<String> {
+        let cpus: CpuSet = self.offline.iter().copied().collect();
+        (!cpus.is_empty()).then(|| format!("offline: {} {cpus}", plural("CPU", cpus.len())))
+    }
+
     /// All CPUs in their order.
     pub fn cpus(&self) -> impl Iterator<Item = &CpuNow> {
         self.groups.iter().flat_map(|group| &group.cpus)

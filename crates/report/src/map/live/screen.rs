@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::now::{Now, Sort};
+use super::text::known;
 use crate::{number, visible};
 
 /// How the frame is looked at; keys change it.
@@ -93,12 +94,12 @@ fn heading(now: &Now, view: &View, head: &str) -> Vec<Line<'static>> {
     };
     let head = visible::one_line(head).into_owned();
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let known: Vec<f64> = now.cpus().filter_map(|cpu| Some(cpu.time?.busy)).collect();
+    let shares: Vec<f64> = now.cpus().filter_map(|cpu| Some(cpu.time?.busy)).collect();
     let (irqs, softirqs) =
-        (now.cpus().map(|cpu| cpu.interrupts).sum::<u64>(), now.cpus().map(|cpu| cpu.softirqs).sum::<u64>());
-    let busy = match known.is_empty() {
+        (sum(now.cpus().map(|cpu| cpu.interrupts)), sum(now.cpus().map(|cpu| cpu.softirqs)));
+    let busy = match shares.is_empty() {
         true => "not known how busy".to_string(),
-        false => format!("{:.1} of {} CPUs busy", known.iter().sum::<f64>(), known.len()),
+        false => format!("{:.1} of {} CPUs busy", shares.iter().sum::<f64>(), shares.len()),
     };
     let summary = format!(
         "{busy}, {}, {}",
@@ -114,12 +115,23 @@ fn heading(now: &Now, view: &View, head: &str) -> Vec<Line<'static>> {
     ]
 }
 
+/// The sum over the CPUs of which it is known; `None` where it is known of none.
+fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    counts.flatten().reduce(u64::saturating_add)
+}
+
 /// `1,234 interrupts/s`, or `1,234 interrupts`.
-fn amount(now: &Now, view: &View, count: u64, noun: &str) -> String {
+fn amount(now: &Now, view: &View, count: Option<u64>, noun: &str) -> String {
+    let Some(count) = count else { return format!("{noun} not known") };
     match view.totals {
         true => format!("{} {noun}", number::grouped(count as f64, 0)),
         false => format!("{} {noun}/s", number::compact(now.rate(count))),
     }
+}
+
+/// The same of a count that may not be known: then it is `?`.
+fn cell_of(now: &Now, view: &View, count: Option<u64>) -> String {
+    known(count.map(|count| cell(now, view, count)))
 }
 
 /// A count in a cell: a rate, or the total.

@@ -28,7 +28,7 @@ fn write(dir: &Path, cpus: u32, second: u64) {
     let _ = writeln!(interrupts, " LOC:{}   Local timer interrupts", row(&|_| 5 + 250 * second));
     let softirqs =
         format!("     {header}\n      NET_RX:{}\n", row(&|cpu| if cpu == 1 { 70 * second } else { 0 }));
-    let mut stat = String::from("cpu  1 0 0 0\n");
+    let mut stat = String::from("cpu  1 0 0 0 0 0 0 0 0 0\n");
     for cpu in 0..cpus {
         let busy = u64::from(cpu % 5) * 20 * second;
         let steal = if cpu == 3 { 10 * second } else { 0 };
@@ -102,7 +102,7 @@ fn the_last_interval_and_the_totals() {
     assert!(
         (time.busy - 0.6).abs() < 1e-9 && (time.steal - 0.1).abs() < 1e-9 && (time.idle - 0.3).abs() < 1e-9
     );
-    assert_eq!((cpu3.interrupts, cpu3.softirqs), (280, 0));
+    assert_eq!((cpu3.interrupts, cpu3.softirqs), (Some(280), Some(0)));
     live.reset();
     assert!(live.totals().lines.is_empty());
 }
@@ -112,9 +112,81 @@ fn before_the_second_reading_nothing_is_claimed() {
     let live = live(2, 0);
     let now = live.rates();
     assert_eq!((now.window_s, now.lines.len(), now.cpus().count()), (0.0, 0, 2));
-    assert!(now.cpus().all(|cpu| cpu.time.is_none()));
+    assert!(now.cpus().all(|cpu| cpu.time.is_none() && cpu.interrupts.is_none() && cpu.softirqs.is_none()));
     let shown = drawn(&now, &View::default(), 80, 24).join("\n");
     assert!(shown.contains('?') && !shown.contains("NaN"), "{shown}");
+}
+
+/// The last interval of three readings of four CPUs whose files are changed on their way.
+fn of_changed(file: &str, change: impl Fn(&str, u64) -> String) -> Now {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), 4, 0);
+    let mut meter = Meter::new(Root::at(dir.path()).unwrap(), &PROBES);
+    let mut live = Live::new(&machine(4));
+    for second in 0..3 {
+        write(dir.path(), 4, second);
+        let path = dir.path().join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, change(&text, second)).unwrap();
+        live.take(&meter.read());
+    }
+    of_a_second(live.rates())
+}
+
+#[test]
+fn what_was_not_read_is_a_question_mark_and_no_zero() {
+    for (file, shown, heading) in [
+        (
+            "proc/interrupts",
+            "    3    60 %    10 %    30 %        ?          0",
+            "interrupts not known, 70 softirqs/s",
+        ),
+        (
+            "proc/softirqs",
+            "    3    60 %    10 %    30 %      280          ?",
+            "1,060 interrupts/s, softirqs not known",
+        ),
+        (
+            "proc/stat",
+            "    3       ?       ?       ?      280          0",
+            "not known how busy, 1,060 interrupts/s",
+        ),
+    ] {
+        let now = of_changed(file, |_, _| "garbage\n".into());
+        let frame = text::render(&now, "web7", Sort::Rate);
+        assert!(frame.lines().any(|line| line == shown), "{file}\n{frame}");
+        assert!(frame.contains("  not known: "), "{frame}");
+        let drawn = drawn(&now, &View::default(), 80, 24);
+        assert!(drawn[1].contains(heading), "{drawn:#?}");
+    }
+}
+
+#[test]
+fn an_odd_row_or_time_takes_nothing_else_with_it() {
+    let sound = of_changed("proc/stat", |text, _| text.into());
+    let total = of_changed("proc/stat", |text, _| format!("{text}processes -2045677862\n"));
+    assert_eq!(total.groups, sound.groups);
+    assert_eq!(total.missing.len(), 1);
+    let row = of_changed("proc/softirqs", |text, _| format!("{text}TASKLET: x\n"));
+    assert_eq!((&row.groups, &row.lines), (&sound.groups, &sound.lines));
+    let time = of_changed("proc/stat", |text, _| {
+        let line = text.lines().find(|line| line.starts_with("cpu2 ")).unwrap();
+        text.replace(line, &line.replace(" 0 0 0 0", " 0 -1 0 0"))
+    });
+    let known: Vec<u32> = time.cpus().filter(|cpu| cpu.time.is_some()).map(|cpu| cpu.cpu).collect();
+    assert_eq!(known, [0, 1, 3], "a time of CPU 2 is not known, and so no share of it is: {time:?}");
+    let back = of_changed("proc/stat", |text, second| {
+        let line = text.lines().find(|line| line.starts_with("cpu3 ")).unwrap();
+        let words: Vec<&str> = line.split(' ').collect();
+        text.replace(
+            line,
+            &format!("{} 0 0 {} 0 0 0 {} 0 0", words[..2].join(" "), words[4], 900 - 100 * second),
+        )
+    });
+    assert!(
+        back.cpus().all(|cpu| cpu.time.is_some() == (cpu.cpu != 3)),
+        "stolen time ran backwards: {back:?}"
+    );
 }
 
 #[test]
@@ -229,4 +301,22 @@ fn devices_are_named_before_what_the_kernel_calls_a_line() {
     assert_eq!(line(&["eth0"], "virtio2-input.0").title(), "eth0  virtio2-input.0");
     assert_eq!(line(&[], "Local timer interrupts").title(), "Local timer interrupts");
     assert_eq!(line(&["sda", "sdb"], "").title(), "sda, sdb");
+}
+
+#[test]
+fn a_cpu_that_went_offline_is_shown_as_such_and_has_no_figures() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), 4, 0);
+    let mut meter = Meter::new(Root::at(dir.path()).unwrap(), &PROBES);
+    let mut live = Live::new(&machine(4));
+    for (cpus, second) in [(4, 0), (3, 1), (4, 2)] {
+        write(dir.path(), cpus, second);
+        live.take(&meter.read());
+        let now = of_a_second(live.rates());
+        let is_there = cpus == 4;
+        assert_eq!(now.offline, if is_there { Vec::new() } else { vec![3] });
+        assert_eq!(now.cpus().any(|cpu| cpu.cpu == 3), is_there);
+        let shown = drawn(&now, &View::default(), 80, 24).join("\n");
+        assert_eq!(shown.contains("  offline: CPU 3"), !is_there, "{shown}");
+    }
 }

@@ -17,8 +17,8 @@ pub fn render(now: &Now, head: &str, sort: Sort) -> String {
         text.push_str(&format!("{}\n", group.name()));
         for cpu in &group.cpus {
             let [busy, steal, idle] = percents(cpu.time);
-            let (irq, softirq) = (now.rate(cpu.interrupts), now.rate(cpu.softirqs));
-            let (irq, softirq) = (number::compact(irq), number::compact(softirq));
+            let rate = |count: Option<u64>| known(count.map(|count| number::compact(now.rate(count))));
+            let (irq, softirq) = (rate(cpu.interrupts), rate(cpu.softirqs));
             text.push_str(&format!("{:>5} {busy:>7} {steal:>7} {idle:>7} {irq:>8} {softirq:>10}\n", cpu.cpu));
         }
     }
@@ -33,10 +33,18 @@ pub fn render(now: &Now, head: &str, sort: Sort) -> String {
     if lines.len() > MOST_LINES {
         text.push_str(&format!("  and {} more\n", lines.len() - MOST_LINES));
     }
+    if let Some(words) = now.offline_words() {
+        text.push_str(&format!("  {words}\n"));
+    }
     for missing in &now.missing {
         text.push_str(&format!("  not known: {}\n", visible::one_line(missing)));
     }
     visible::lines(&(text + "\n")).into_owned()
+}
+
+/// A figure, or `?` where it is not known.
+pub(super) fn known(figure: Option<String>) -> String {
+    figure.unwrap_or_else(|| "?".into())
 }
 
 /// `34 %` three times; `?` where the time is not known.

@@ -4,6 +4,7 @@ use machine::devices::chain::{self, Served};
 use machine::devices::ethtool::{Channels, Coalesce, Ethtool, Rings};
 use machine::devices::pcie::PcieLink;
 use machine::devices::{Device, DeviceKind, Queue};
+use machine::wording::plural;
 use machine::{CpuSet, Machine};
 
 use super::lines::facts;
@@ -149,17 +150,25 @@ fn served(machine: &Machine, device: &Device) -> String {
     rows.extend(chain.iter().map(|served| served_row(machine, served)));
     let mut sides = vec![Side::Left; head.len()];
     (sides[1], sides[5]) = (Side::Right, Side::Right);
-    let shared: Vec<&str> = machine
-        .devices
-        .iter()
-        .filter(|other| other.name != device.name && other.irqs == device.irqs)
-        .map(|other| other.name.as_str())
-        .collect();
+    let others = machine.devices.iter().filter(|other| other.name != device.name);
+    let shared: Vec<String> = others.filter_map(|other| shared_with(device, other)).collect();
     let shared = match shared.is_empty() {
         true => String::new(),
-        false => format!("  shared with {}\n", one_line(&shared.join(" "))),
+        false => format!("  shared with {}\n", one_line(&shared.join(", "))),
     };
     format!("\n  Interrupts\n{}{shared}", grid::lines(&sides, &rows, 2))
+}
+
+/// `sda` where all interrupts are shared with it, `sda (IRQ 16)` where some are.
+fn shared_with(device: &Device, other: &Device) -> Option<String> {
+    let set = |irqs: &[u32]| irqs.iter().copied().collect::<CpuSet>();
+    let own = set(&device.irqs);
+    let common = own.intersection(&set(&other.irqs));
+    match common.is_empty() {
+        true => None,
+        false if common == own => Some(other.name.clone()),
+        false => Some(format!("{} ({} {common})", other.name, plural("IRQ", common.len()))),
+    }
 }
 
 fn served_row(machine: &Machine, served: &Served) -> Vec<String> {
@@ -184,6 +193,18 @@ mod tests {
     use super::*;
     use machine::devices::pcie::LinkRate;
     use machine::irqs::Irq;
+
+    #[test]
+    fn devices_that_share_interrupts_are_named_with_those_that_they_share() {
+        let device =
+            |name: &str, irqs: &[u32]| Device { name: name.into(), irqs: irqs.to_vec(), ..Device::default() };
+        let (card, port, disk) =
+            (device("eth0", &[16, 40]), device("mlx5_0", &[16, 40]), device("sda", &[9, 16]));
+        let line = Irq { irq: 16, name: "eth0, ahci".into(), ..Irq::default() };
+        let devices = vec![card.clone(), port, disk, device("eth1", &[41]), device("lo", &[])];
+        let text = in_full(&Machine { devices, irqs: vec![line], ..Machine::default() }, &card);
+        assert!(text.ends_with("\n  shared with mlx5_0, sda (IRQ 16)\n"), "{text}");
+    }
 
     #[test]
     fn the_whole_chain_of_a_card_and_of_the_bond_above_it() {

@@ -4,6 +4,7 @@ use machine::kernel::boot::BootParameter;
 use machine::kernel::tunables::chosen;
 use machine::{CpuSet, Machine};
 
+use super::isolation;
 use super::lines::{facts, wrapped};
 use super::quantities::cpus;
 use crate::grid::{self, Side};
@@ -12,8 +13,7 @@ use crate::grid::{self, Side};
 pub(super) fn section(machine: &Machine) -> String {
     let kernel = &machine.kernel;
     let release = [kernel.release.as_deref(), kernel.architecture.as_deref(), kernel.version.as_deref()];
-    let isolation =
-        |set: &Option<CpuSet>| set.as_ref().map(|set| if set.is_empty() { "none".into() } else { cpus(set) });
+    let tickless = |set: &CpuSet| if set.is_empty() { "none".into() } else { cpus(set) };
     let accounting = kernel.irq_time_accounting.map(|apart| match apart {
         true => "accounted apart from tasks".to_string(),
         false => "charged to the interrupted task: its CPU time does not show it".to_string(),
@@ -38,12 +38,13 @@ pub(super) fn section(machine: &Machine) -> String {
             ("preemption", kernel.preempt.clone()),
             ("clock source", kernel.clocksource.clone()),
             ("SMT control", kernel.smt.clone()),
-            ("isolated", isolation(&kernel.isolated)),
-            ("nohz_full", isolation(&kernel.nohz_full)),
+            ("isolated", isolation::words(machine)),
+            ("nohz_full", kernel.nohz_full.as_ref().map(tickless)),
             ("interrupt time", accounting),
             ("command line", kernel.cmdline.clone()),
         ],
     );
+    text.push_str(&isolation::lines(machine));
     for parameter in kernel.boot.iter().filter(|parameter| parameter.took_effect == Some(false)) {
         let asked = parameter.asked.as_deref().map(|asked| format!("={asked}")).unwrap_or_default();
         let now = parameter.now.as_deref().unwrap_or("not known");

@@ -17,14 +17,15 @@ pub(super) fn facts(title: &str, facts: &[(&str, Option<String>)]) -> String {
     if lines.is_empty() { lines } else { format!("{}\n{lines}", visible::one_line(title)) }
 }
 
-/// `start` and then `words`, broken at blanks before [`WIDTH`]; further lines begin at column `indent`.
+/// `start` and then `words`, broken at blanks before [`WIDTH`]; further lines begin at column `indent`. A line end in the words is written
+/// out: it may be a name's, and what comes behind it must not look like a line of ours.
 pub(super) fn wrapped(start: &str, words: &str, indent: usize) -> String {
-    // The words may be of several lines: they are broken anew.
     let mut text = visible::one_line(start).into_owned();
     let mut column = width(&text);
     let mut at_start = true;
-    for word in words.split_whitespace() {
-        let length = width(word);
+    for word in words.trim().split([' ', '\t']).filter(|word| !word.is_empty()) {
+        let word = visible::one_line(word);
+        let length = width(&word);
         if !at_start && column + 1 + length > WIDTH {
             text.push('\n');
             text.push_str(&" ".repeat(indent));
@@ -33,11 +34,31 @@ pub(super) fn wrapped(start: &str, words: &str, indent: usize) -> String {
             text.push(' ');
             column += 1;
         }
-        text.push_str(word);
+        text.push_str(&word);
         column += length;
         at_start = false;
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn names_make_no_line_and_are_measured_as_they_are_shown(name in "(?s).{0,12}", before in 0usize..120) {
+            let words = format!("{} x{name}\nFAKE", "a".repeat(before));
+            let text = wrapped("  fact  ", &words, 8);
+            let count = text.lines().count();
+            proptest::prop_assert!(!text.lines().any(|line| line.trim_start().starts_with("FAKE")), "{:?}", text);
+            // The name has blanks of its own, at which it may be broken.
+            proptest::prop_assert!(count <= 2 + name.matches([' ', '\t']).count(), "{:?}", text);
+            let is_long = |line: &&str| width(line) > WIDTH && line.trim().contains(' ');
+            let long = text.lines().skip(1).find(is_long);
+            proptest::prop_assert!(long.is_none(), "{:?}", long);
+        }
+    }
 }

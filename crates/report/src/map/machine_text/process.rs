@@ -7,6 +7,7 @@ use machine::CpuSet;
 use machine::processes::{NumaMemory, Process, Server, Thread};
 use machine::wording::{counted, plural};
 
+use super::isolation;
 use super::lines::wrapped;
 use super::missing;
 use super::quantities::{cpus, size};
@@ -278,6 +279,16 @@ fn remark_words(remark: &Remark) -> String {
             cpus(isolated),
             if isolated.len() == 1 { "is" } else { "are" }
         ),
+        Remark::IsolatedTogether { threads, cpus: set, by } => {
+            let by: Vec<String> = by.iter().map(isolation::set_by).collect();
+            format!(
+                "{} may run on {}, isolated{}{}: the scheduler balances nothing between them, and each thread stays where it was put",
+                counted(*threads, "thread"),
+                cpus(set),
+                if by.is_empty() { "" } else { " by " },
+                by.join(", ")
+            )
+        }
         Remark::Swapped { bytes } => format!("{} of its memory is in swap", size(*bytes)),
     }
 }
@@ -286,6 +297,7 @@ fn remark_words(remark: &Remark) -> String {
 mod tests {
     use super::*;
     use machine::Missing;
+    use machine::isolation::SetBy;
 
     fn thread(comm: &str, cpus: &str, us: u64) -> Thread {
         Thread {
@@ -358,6 +370,11 @@ mod tests {
             Remark::MemoryAway { cpu_nodes: set("1"), nodes: set("0"), share: 0.6 },
             Remark::ServesInterrupts { cpu: 3, irq: 38, name: "eth0-rx-0".into(), interrupts: 1_234_567 },
             Remark::IsolatedAmongAllowed { threads: 1, isolated: set("2"), allowed: set("0-3") },
+            Remark::IsolatedTogether {
+                threads: 4,
+                cpus: set("2-3"),
+                by: vec![SetBy::Partition { cgroup: "/rt".into() }],
+            },
             Remark::Swapped { bytes: 4096 },
         ];
         let text = words(&remarks);
@@ -366,6 +383,7 @@ mod tests {
             "60 % of the memory is on node 0, where no thread may run: their CPUs are on node 1",
             "CPU 3 also serves IRQ 38 (eth0-rx-0): 1,234,567 interrupts since boot",
             "1 thread may run on CPUs 0-3, of which CPU 2 is isolated",
+            "4 threads may run on CPUs 2-3, isolated by partition /rt: the scheduler balances nothing",
             "4 KiB of its memory is in swap",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
@@ -379,6 +397,21 @@ mod tests {
         let process = Process { threads: vec![thread("a\x1b[2J", "0", 1)], ..Process::default() };
         let text = render(&Server { processes: vec![process], ..Server::default() }, &[]);
         assert!(!text.contains('\x1b') && text.contains("\\u{1b}"), "{text}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_name_makes_no_line(name in "(?s).{0,16}") {
+            let of = |name: &str| {
+                let threads = vec![thread(name, "0", 2), thread("other", "1", 1)];
+                let process = Process { pid: 7, comm: name.into(), threads, ..Process::default() };
+                render(&Server { target: "7".into(), processes: vec![process], ..Server::default() }, &[])
+            };
+            // Not 'other': it would be alike.
+            let (named, plain) = (of(&format!("x{name}\n\x1b[2J\tFAKE")), of("plain"));
+            proptest::prop_assert_eq!(named.matches('\n').count(), plain.matches('\n').count(), "{}", named);
+            proptest::prop_assert!(!named.contains('\x1b') && !named.contains('\t'), "{}", named);
+        }
     }
 
     #[test]

@@ -7,8 +7,13 @@ pub(crate) fn cpus(set: &CpuSet) -> String {
     match set.len() {
         0 => "no CPUs".into(),
         1 => format!("CPU {set}"),
-        _ => format!("CPUs {}", stepped(set).unwrap_or_else(|| set.to_list())),
+        _ => format!("CPUs {}", list(set)),
     }
+}
+
+/// `0-3,8`, `0,4,8,...,76`.
+pub(super) fn list(set: &CpuSet) -> String {
+    stepped(set).unwrap_or_else(|| set.to_list())
 }
 
 /// Sets with a fixed step above 1, as machines have them that number their packages in turn: `0,4,8,...,76`.

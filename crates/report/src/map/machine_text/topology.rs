@@ -52,7 +52,7 @@ fn exceptions(machine: &Machine) -> String {
     let of = |wanted: fn(&machine::topology::cpus::Cpu) -> bool| -> CpuSet {
         machine.cpus.iter().filter(|cpu| wanted(cpu)).map(|cpu| cpu.id).collect()
     };
-    let isolated = machine.kernel.isolated.clone().unwrap_or_default();
+    let isolated = machine.isolated().unwrap_or_default();
     let nohz_full = machine.kernel.nohz_full.clone().unwrap_or_default();
     let kinds = [
         ("offline", of(|cpu| !cpu.online)),

@@ -55,9 +55,7 @@ fn quotas_of(observation: &Observation, party: Party) -> Vec<Quota> {
 /// Busy time of all CPUs less that of the server, the dose and the recipe's neighbours, in CPUs; `None` when it is not known.
 fn others_busy_cpus(observation: &Observation) -> Option<f64> {
     let window_us = observation.window_s() * 1e6;
-    let total = |name: &str| observation.counter("stat", name).map(|c| c.by_cpu.values().sum::<u64>());
-    let (user, system) = (total("user")?, total("system")?);
-    let busy = user + system + ["nice", "irq", "softirq"].iter().filter_map(|name| total(name)).sum::<u64>();
+    let busy = all_cpus_us(observation, &["user", "nice", "system", "irq", "softirq"])?;
     let server: u64 = observation.threads.iter().filter_map(|t| t.on_cpu_us).sum();
     let neighbours = demand::cpus_of_neighbours(observation);
     (window_us > 0.0).then(|| (busy.saturating_sub(server) as f64 / window_us - neighbours).max(0.0))
@@ -67,22 +65,34 @@ fn others_busy_cpus(observation: &Observation) -> Option<f64> {
 /// kernel's own threads, which work for the server too, are not in it.
 pub fn user_cpus_beside_the_server(observation: &Observation) -> Option<f64> {
     let window_us = observation.window_s() * 1e6;
-    let total = |name: &str| Some(observation.counter("stat", name)?.by_cpu.values().sum::<u64>());
-    let user = total("user")? + total("nice").unwrap_or(0);
+    let user = all_cpus_us(observation, &["user", "nice"])?;
     let server: u64 = observation.threads.iter().filter_map(|t| t.user_us).sum();
     (window_us > 0.0).then(|| user.saturating_sub(server) as f64 / window_us)
 }
 
-/// Steal as a share of all CPUs' time; `None` when /proc/stat was not read.
+/// Steal as a share of all CPUs' time; `None` when it is not known.
 fn steal_share(observation: &Observation) -> Option<f64> {
     let window_us = observation.window_s() * 1e6;
-    let cpus = observation.counter("stat", "idle").or(observation.counter("stat", "user"))?.by_cpu.len();
-    match observation.counter("stat", "steal") {
-        Some(steal) if window_us > 0.0 => {
-            Some(steal.by_cpu.values().sum::<u64>() as f64 / window_us / cpus as f64)
-        }
-        _ => observation.still.iter().any(|s| s == "stat/steal").then_some(0.0),
-    }
+    let cpus = cpus_of_stat(observation)?;
+    let steal = all_cpus_us(observation, &["steal"])?;
+    (window_us > 0.0).then(|| steal as f64 / window_us / cpus as f64)
+}
+
+/// Time of all CPUs in these columns of /proc/stat together, us; `None` where one was not read, or not of all CPUs.
+fn all_cpus_us(observation: &Observation, columns: &[&str]) -> Option<u64> {
+    let cpus = cpus_of_stat(observation);
+    let column = |name: &&str| match observation.counter("stat", name) {
+        Some(counter) => (Some(counter.by_cpu.len()) == cpus)
+            .then(|| counter.by_cpu.values().copied().fold(0, u64::saturating_add)),
+        None => observation.still.iter().any(|still| *still == format!("stat/{name}")).then_some(0),
+    };
+    columns.iter().map(column).try_fold(0, |sum: u64, us| Some(sum.saturating_add(us?)))
+}
+
+/// CPUs that /proc/stat has: those of the column that was read of the most.
+fn cpus_of_stat(observation: &Observation) -> Option<usize> {
+    let of_stat = observation.counters.iter().filter(|counter| counter.probe == "stat");
+    of_stat.map(|counter| counter.by_cpu.len()).max()
 }
 
 #[cfg(test)]
@@ -131,8 +141,27 @@ mod tests {
     #[test]
     fn what_others_used_is_all_less_the_server() {
         let busy = vec![stat("user", &[(0, 900_000), (1, 500_000)]), stat("system", &[(0, 100_000), (1, 0)])];
-        let o = one_second(vec![thread(1, 800_000, &[(0, 1)])], busy);
+        let mut o = one_second(vec![thread(1, 800_000, &[(0, 1)])], busy);
+        o.still = ["nice", "irq", "softirq"].map(|column| format!("stat/{column}")).to_vec();
         assert_eq!(from_observation(&o, None).others_busy_cpus, Some(0.7));
+    }
+
+    #[test]
+    fn a_sum_over_cpus_is_not_known_where_one_of_them_is_not() {
+        let idle = stat("idle", &[(0, 500_000), (1, 500_000)]);
+        let user = |by_cpu: &[(u32, u64)]| {
+            let mut o = one_second(vec![], vec![idle.clone(), stat("user", by_cpu)]);
+            assert_eq!(user_cpus_beside_the_server(&o), None, "nice is not known");
+            o.still.push("stat/nice".into());
+            user_cpus_beside_the_server(&o)
+        };
+        assert_eq!(user(&[(0, 500_000), (1, 200_000)]), Some(0.7));
+        assert_eq!(user(&[(0, 500_000)]), None, "a time of CPU 1 could not be read");
+        let mut o = one_second(vec![], vec![idle, stat("steal", &[(1, 100_000)])]);
+        assert_eq!(from_observation(&o, None).steal_share, None);
+        o.counters.remove(1);
+        o.still.push("stat/steal".into());
+        assert_eq!(from_observation(&o, None).steal_share, Some(0.0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The server on each CPU in turn.
 
-use machine::{Class, CpuSet, Fault, Machine};
+use machine::{CpuChoice, CpuSet, Fault, Machine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use crate::levels::Level;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EachCpu {
-    /// CPUs to try.
+    /// CPUs to try, in the words of docs/cpus.md: `0-3`, `l3:0`, `all,!siblings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<CpuSet>,
+    pub cpus: Option<CpuChoice>,
 }
 
 impl FactorKind for EachCpu {
@@ -26,19 +26,10 @@ impl FactorKind for EachCpu {
     }
 
     fn levels(&self, machine: &Machine, _load: Option<&CpuSet>) -> Result<Vec<Level>, Fault> {
-        let usable = machine.usable();
-        let cpus = self.cpus.as_ref().unwrap_or(&usable);
-        let outside = cpus.difference(&usable);
-        if !outside.is_empty() {
-            return Err(Fault::new(
-                Class::Usage,
-                format!("server CPUs {outside}"),
-                format!(
-                    "pinwise may not run there: it does not exist, is offline, or the affinity or cpuset of this shell leaves it out (allowed: {usable})"
-                ),
-                format!("choose from {usable}"),
-            ));
-        }
+        let cpus = match &self.cpus {
+            Some(cpus) => cpus.on(machine)?,
+            None => machine.usable(),
+        };
         Ok(cpus.iter().map(on_cpu).collect())
     }
 }

@@ -36,7 +36,7 @@ impl Rule for NarrowAffinity {
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let (online, allowed) = (scene.situation.online(), scene.allowed());
-        let isolated = scene.situation.machine.kernel.isolated.clone().unwrap_or_default();
+        let isolated = scene.situation.machine.isolated().unwrap_or_default();
         let outside = online.difference(&allowed).difference(&isolated);
         if outside.is_empty() {
             return Looked::DoesNotApply;

@@ -171,7 +171,7 @@ pub(super) fn is_let_in(scene: &Scene<'_>, kept: Option<&Kept>, task: &TaskAccou
     }
 }
 
-/// Whether tasks had a CPU, or waited for it, nearly all the time: only there is a budget used up.
+/// Whether tasks had a CPU, or waited for it, nearly all the time in which it was online: only there is a budget used up.
 fn was_wanted(account: &Account, cpu: u32) -> bool {
     let Some(seen) = account.cpus.iter().find(|seen| seen.cpu == cpu) else { return false };
     let asked_ns = seen
@@ -179,7 +179,7 @@ fn was_wanted(account: &Account, cpu: u32) -> bool {
         .saturating_add(seen.other_ns)
         .saturating_add(seen.interrupted_ns)
         .saturating_add(seen.idle_while_waited_ns);
-    seen.wall_ns > 0 && asked_ns as f64 >= WANTED * seen.wall_ns as f64
+    seen.online_ns() > 0 && asked_ns as f64 >= WANTED * seen.online_ns() as f64
 }
 
 /// Waiting at idle CPUs, beyond the time in which they came up for a thread that was woken.

@@ -49,6 +49,10 @@ impl Rule for NumaBalancing {
         let Some(paging) = &account.paging else {
             return Looked::CannotTell(Missing::new(ABOUT.title, "/proc/vmstat was not read"));
         };
+        let counters = ["numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
+        if let Some(odd) = counters.iter().find_map(|name| scene.why_not_counted(name)) {
+            return Looked::without(&ABOUT, odd);
+        }
         // A kernel without balancing has no such counters.
         let Some(faults) = paging.numa_hint_faults else { return Looked::DoesNotApply };
         let own: Vec<u64> = account.threads.iter().filter_map(|thread| thread.minor_faults).collect();
@@ -123,8 +127,8 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
 
 #[cfg(test)]
 mod tests {
-    use machine::CpuSet;
     use machine::topology::nodes::Node;
+    use machine::{CpuSet, FactId};
     use probe::Situation;
     use probe::account::{Nearness, NodeShare};
 
@@ -203,6 +207,19 @@ mod tests {
         unknown.account.as_mut().unwrap().paging = Some(Paging::default());
         assert_eq!(look(&unknown), Looked::DoesNotApply, "the kernel cannot balance");
         assert!(matches!(look(&balanced(u64::MAX, 0, u64::MAX)), Looked::Found(_)));
+        for name in ["numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"] {
+            let mut odd = unknown.clone();
+            let why = Missing::new(format!("/proc/vmstat {name}"), "it went backwards");
+            let missing = &mut odd.account.as_mut().unwrap().missing;
+            missing.push(why.identified(FactId::VmstatCounter(name.into())));
+            let Looked::CannotTell(said) = look(&odd) else { panic!("{name}") };
+            assert!(said.why.contains(name) && said.why.contains("went backwards"), "{said:?}");
+        }
+        let mut other = unknown;
+        let swap =
+            Missing::new("/proc/vmstat pswpin", "x").identified(FactId::VmstatCounter("pswpin".into()));
+        other.account.as_mut().unwrap().missing.push(swap);
+        assert_eq!(look(&other), Looked::DoesNotApply, "another counter");
         assert!(matches!(look(&balanced(20_000, u64::MAX, 0)), Looked::Found(_)), "more local than all");
     }
 }

@@ -34,7 +34,13 @@ impl Rule for PageCache {
         let share = scene.time.share(blocked_ns);
         let paged_in = scene.swapped_in_pages();
         let per_s = scene.per_s(faults);
-        if share < MATTERS || per_s < FEW_PER_S || paged_in.unwrap_or(0).saturating_mul(2) >= faults {
+        if share < MATTERS || per_s < FEW_PER_S {
+            return Looked::Fine;
+        }
+        if let Some(odd) = scene.why_not_counted("pswpin") {
+            return Looked::without(&ABOUT, odd);
+        }
+        if paged_in.unwrap_or(0).saturating_mul(2) >= faults {
             return Looked::Fine;
         }
         let full = scene.situation.memory.iter().find(|memory| is_full(memory));

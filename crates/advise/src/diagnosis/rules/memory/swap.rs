@@ -34,6 +34,12 @@ impl Rule for Swap {
         let Some(blocked_ns) = scene.time.blocked_ns else { return Looked::needs_account(&ABOUT) };
         let share = scene.time.share(blocked_ns);
         let faults = scene.major_faults().unwrap_or(0);
+        if share >= MATTERS
+            && faults > 0
+            && let Some(odd) = scene.why_not_counted("pswpin")
+        {
+            return Looked::without(&ABOUT, odd);
+        }
         let paged_in = scene.swapped_in_pages();
         let from_swap = paged_in.unwrap_or(0).min(faults.saturating_mul(readahead_pages()));
         // A few stray pages mean nothing: half of what it had to read at least must have come from swap.

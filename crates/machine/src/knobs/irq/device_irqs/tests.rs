@@ -111,3 +111,14 @@ fn an_irqbalance_that_runs_gets_all_bans_before_the_first_is_moved() {
     assert_eq!(told.collect::<Vec<_>>(), [9, 10, 11, 12]);
     assert_eq!(acts.len(), 8);
 }
+
+#[test]
+fn a_card_of_a_platform_has_the_interrupts_that_carry_its_name() {
+    let card = "/sys/devices/platform/fe300000.ethernet/net/eth0";
+    let tree = Tree::new()
+        .dir(card)
+        .link("/sys/class/net/eth0", card)
+        .file("/proc/interrupts", "           CPU0\n 24:          7   GICv2  56 Level     eth0\n")
+        .file("/proc/irq/24/smp_affinity_list", "0-3\n");
+    assert_eq!(DeviceIrqs.read(&Root::from_tree(tree), "eth0").unwrap(), "each:0-3");
+}

@@ -6,6 +6,7 @@ use super::row::Row;
 use crate::account::collect::frequency::Frequency;
 use crate::account::rows::by_source::BySource;
 use crate::account::rows::cpu::{CpuAccount, TickKept};
+use crate::account::rows::offline::Offline;
 use crate::account::rows::source::Interruptions;
 
 impl Row for CpuAccount {
@@ -26,6 +27,7 @@ impl Row for CpuAccount {
             other_ns: less(self.other_ns, before.other_ns),
             idle_ns: less(self.idle_ns, before.idle_ns),
             interrupted_ns: less(self.interrupted_ns, before.interrupted_ns),
+            offline: self.offline.and_then(|offline| offline.since(before.offline)),
             steal_ns: self.steal_ns.map(|ns| less(ns, before.steal_ns.unwrap_or(0))),
             frequency: frequency_since(self.frequency, before.frequency),
             switches: less(self.switches, before.switches),
@@ -51,6 +53,7 @@ impl Row for CpuAccount {
             other_ns: self.other_ns.saturating_add(later.other_ns),
             idle_ns: self.idle_ns.saturating_add(later.idle_ns),
             interrupted_ns: self.interrupted_ns.saturating_add(later.interrupted_ns),
+            offline: Offline::together(self.offline, later.offline),
             // It is known from the first tick on.
             steal_ns: self
                 .steal_ns
@@ -71,6 +74,19 @@ impl Row for CpuAccount {
 
     fn rank(&self) -> impl Ord + use<> {
         self.cpu
+    }
+}
+
+/// Cuts to an interval what an earlier account did not have: of a CPU that had not been online by then there was no row, and it was offline.
+pub(super) fn cut_to_interval(now: &mut [CpuAccount], earlier: &[CpuAccount], interval_ns: u64) {
+    for row in now {
+        let Some(offline) = &mut row.offline else { continue };
+        if earlier.iter().any(|before| before.cpu == row.cpu) {
+            continue;
+        }
+        let before_ns = row.wall_ns.saturating_sub(interval_ns).min(offline.total_ns);
+        offline.total_ns -= before_ns;
+        row.wall_ns -= before_ns;
     }
 }
 

@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::{View, cell};
+use super::{View, cell_of};
 use crate::map::live::text::percents;
 use crate::map::live::{CpuNow, Group, Now};
 use crate::number;
@@ -40,7 +40,7 @@ fn one_row_each(now: &Now, view: &View) -> Vec<Line<'static>> {
 
 fn row(now: &Now, view: &View, cpu: &CpuNow) -> Line<'static> {
     let [busy, steal, idle] = percents(cpu.time);
-    let (irq, softirq) = (cell(now, view, cpu.interrupts), cell(now, view, cpu.softirqs));
+    let (irq, softirq) = (cell_of(now, view, cpu.interrupts), cell_of(now, view, cpu.softirqs));
     let share = cpu.time.map_or(0.0, |time| time.busy);
     Line::from(vec![
         Span::raw(format!("{:>5} ", cpu.cpu)),
@@ -64,7 +64,7 @@ fn bar(share: f64) -> String {
 
 /// Two strips a group: busy, and interrupts with softirqs as a share of the most that any CPU takes.
 fn strips(now: &Now, view: &View, width: usize) -> Vec<Line<'static>> {
-    let most = now.cpus().map(events).max().unwrap_or(0);
+    let most = now.cpus().filter_map(events).max().unwrap_or(0);
     let cells = width.saturating_sub(NAME_COLUMNS).max(8);
     let legend = format!(
         "  each cell a CPU, core by core; irq: interrupts and softirqs, █ is {}{}",
@@ -98,15 +98,19 @@ fn event_strip(cpus: &[CpuNow], most: u64, view: &View) -> Line<'static> {
     // The first CPU's number: the cells behind it are its neighbours.
     let first = cpus.first().map_or_else(String::new, |cpu| format!("CPU {}..", cpu.cpu));
     let mut spans = vec![Span::raw(format!("{first:<10}  irq "))];
-    spans.extend(cpus.iter().map(|cpu| {
-        let share = if most > 0 { events(cpu) as f64 / most as f64 } else { 0.0 };
-        Span::styled(level(share).to_string(), view.style(heat(share)))
+    spans.extend(cpus.iter().map(|cpu| match events(cpu) {
+        None => Span::raw("?"),
+        Some(events) => {
+            let share = if most > 0 { events as f64 / most as f64 } else { 0.0 };
+            Span::styled(level(share).to_string(), view.style(heat(share)))
+        }
     }));
     Line::from(spans)
 }
 
-fn events(cpu: &CpuNow) -> u64 {
-    cpu.interrupts + cpu.softirqs
+/// Interrupts and softirqs together; `None` where either is not known.
+fn events(cpu: &CpuNow) -> Option<u64> {
+    Some(cpu.interrupts?.saturating_add(cpu.softirqs?))
 }
 
 /// A share as a character: a dot below one in a hundred.

@@ -12,8 +12,9 @@ use crate::visible;
 pub(super) fn rows(now: &Now, view: &View, width: u16, height: u16) -> Vec<Line<'static>> {
     let Some(room) = usize::from(height).checked_sub(2).filter(|room| *room > 0) else { return Vec::new() };
     let sorted = now.sorted(view.sort);
-    let missing: Vec<&String> = now.missing.iter().take(room / 3).collect();
-    let room = room - missing.len();
+    let missing = now.missing.iter().map(|missing| format!("not known: {missing}"));
+    let notes: Vec<String> = now.offline_words().into_iter().chain(missing).take(room / 3).collect();
+    let room = room - notes.len();
     let from = view.lines_from.min(sorted.len().saturating_sub(room));
     let bold = view.style(Style::new().add_modifier(Modifier::BOLD));
     let unit = if view.totals { "COUNT" } else { "PER S" };
@@ -37,13 +38,13 @@ pub(super) fn rows(now: &Now, view: &View, width: u16, height: u16) -> Vec<Line<
             Span::raw(what),
         ]));
     }
-    let line = |missing: &String| {
-        let text = visible::one_line(missing).into_owned();
+    let line = |note: &String| {
+        let text = visible::one_line(note).into_owned();
         Line::styled(
-            format!("  not known: {}", cut(&text, usize::from(width).saturating_sub(14), "…")),
+            format!("  {}", cut(&text, usize::from(width).saturating_sub(3), "…")),
             view.style(Style::new().fg(Color::Yellow)),
         )
     };
-    rows.extend(missing.into_iter().map(line));
+    rows.extend(notes.iter().map(line));
     rows
 }

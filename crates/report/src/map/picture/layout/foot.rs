@@ -12,10 +12,12 @@ use crate::number;
 const SAMPLE: (f64, f64) = (18.0, 13.0);
 /// Room between a sample and its words.
 const BESIDE: f64 = 6.0;
+/// Room between one entry of the legend and the next.
+const BETWEEN: f64 = 12.0;
 /// Size of a distance.
 const DISTANCE: (f64, f64) = (32.0, 17.0);
 /// Width of the names of the rows of distances.
-const ROW_NAME: f64 = 56.0;
+const ROW_NAME: f64 = 64.0;
 /// A note is cut after this many characters: the sheet has it in full.
 const LONGEST_NOTE: usize = 240;
 
@@ -58,13 +60,18 @@ fn heat_scale(page: &mut Emitter, heat: &Heat, scale: Scale, width: f64) {
     let kind = if scale.is_logarithmic() { " (logarithmic)" } else { "" };
     let mut left = 0.0;
     let word = |page: &mut Emitter, left: f64, text: &str| {
-        let room = measure::width(text, SMALL, false).min((width - left).max(0.0));
+        let room = measure::room(text, SMALL).min((width - left).max(0.0));
         let text = measure::cut(text, SMALL, false, room);
         let line = What::Line(LineStyle::Caption, text);
         page.at((left, 0.0), (room, LINE), String::new(), line);
         left + room + BESIDE
     };
     left = word(page, left, &format!("{}{kind}:", heat.what));
+    let ends = measure::room(&low, SMALL) + measure::room(&high, SMALL) + 2.0 * BESIDE;
+    if left + ends + steps.min(STEPS) as f64 * SAMPLE.0 > width {
+        page.space(LINE);
+        left = 0.0;
+    }
     left = word(page, left, &low);
     for step in 0..steps.min(STEPS) {
         page.at((left, 0.0), SAMPLE, String::new(), What::Swatch(Swatch::Heat(step)));
@@ -104,7 +111,7 @@ fn online(outline: &Outline, cpu: u32) -> bool {
 fn legend(page: &mut Emitter, samples: &[(Swatch, String)], width: f64) {
     let mut left = 0.0;
     for (swatch, words) in samples {
-        let room = SAMPLE.0 + BESIDE + measure::width(words, SMALL, false);
+        let room = SAMPLE.0 + BESIDE + measure::room(words, SMALL);
         if left > 0.0 && left + room > width {
             page.space(LINE + 4.0);
             left = 0.0;
@@ -112,7 +119,7 @@ fn legend(page: &mut Emitter, samples: &[(Swatch, String)], width: f64) {
         page.at((left, 0.5), SAMPLE, String::new(), What::Swatch(*swatch));
         let line = What::Line(LineStyle::Caption, words.clone());
         page.at((left + SAMPLE.0 + BESIDE, 0.0), (room - SAMPLE.0 - BESIDE, LINE), String::new(), line);
-        left += room + 18.0;
+        left += room + BETWEEN;
     }
     page.space(LINE);
 }

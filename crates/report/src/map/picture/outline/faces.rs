@@ -14,7 +14,7 @@ pub enum Mark {
     Offline,
     /// This process may not run there.
     NotAllowed,
-    /// Kept free of the scheduler's balancing (`isolcpus=`).
+    /// Kept free of the scheduler's balancing (`isolcpus=`, cpusets).
     Isolated,
     /// Without a tick while one task runs (`nohz_full=`).
     Tickless,
@@ -47,7 +47,7 @@ pub struct Face {
 /// The faces of all CPUs that are present.
 pub(super) fn of(machine: &Machine) -> BTreeMap<u32, Face> {
     let none = CpuSet::new();
-    let isolated = machine.kernel.isolated.as_ref().unwrap_or(&none);
+    let isolated = machine.isolated().unwrap_or_default();
     let tickless = machine.kernel.nohz_full.as_ref().unwrap_or(&none);
     let face = |cpu: &Cpu| {
         let is = |mark: &Mark| match mark {

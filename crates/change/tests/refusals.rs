@@ -1,0 +1,216 @@
+//! What the kernel may answer to each act, by its source: every refusal says what it means and what to do.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
+
+mod every_act;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use every_act::{CGROUP, Machine};
+use machine::{Act, Class, CpuSet, Fault, Plan, Planned, ProcessFile, ProcessRef, Root, ThreadRef, Tree};
+use pinwise_change::apply::foresee;
+use pinwise_change::{EmulatedKernel, Hand};
+
+/// "Operation is not supported", of the kernel alone (include/linux/errno.h).
+const ENOTSUPP: i32 = 524;
+
+/// What every act may meet: no permission, no memory, a signal.
+const ALWAYS: [i32; 4] = [libc::EPERM, libc::EACCES, libc::ENOMEM, libc::EINTR];
+
+/// The numbers that the kernel may refuse an act with, beside [`ALWAYS`].
+fn errnos(act: &Act) -> &'static [i32] {
+    use libc::{
+        E2BIG, EAGAIN, EBUSY, EDQUOT, EEXIST, EFBIG, EINVAL, EIO, ENAMETOOLONG, ENETDOWN, ENODEV, ENOENT,
+        ENOSPC, ENOSYS, ENOTDIR, ENXIO, EOPNOTSUPP, EOVERFLOW, ERANGE, EROFS, ESRCH, ETIMEDOUT, ETXTBSY,
+    };
+    match act {
+        // Every file has a handler of its own: kernel/irq/proc.c, drivers/cpufreq, mm, net/core, kernel/cgroup.
+        Act::WriteFile { .. } => &[
+            E2BIG, EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, ENOSPC, ENOSYS, ENOTDIR,
+            ENXIO, EOPNOTSUPP, ENOTSUPP, EOVERFLOW, ERANGE, EROFS, ESRCH, ETIMEDOUT,
+        ],
+        // kernel/sched/syscalls.c.
+        Act::SetAffinity { .. } | Act::SetScheduling { .. } => &[EBUSY, EINVAL, ESRCH, E2BIG],
+        Act::SetUtilClamp { .. } => &[EBUSY, EINVAL, ERANGE, ESRCH, E2BIG, EOPNOTSUPP],
+        // block/ioprio.c.
+        Act::SetIoPriority { .. } => &[EINVAL, ESRCH],
+        // fs/proc/base.c, kernel/sched/autogroup.c.
+        Act::WriteProcessFile { file: ProcessFile::OomScoreAdj, .. } => &[EINVAL, ENOENT, ESRCH, EROFS],
+        Act::WriteProcessFile { file: ProcessFile::Autogroup, .. } => &[EAGAIN, EINVAL, ENOENT, ESRCH, EROFS],
+        // mm/mempolicy.c.
+        Act::MigratePages { .. } => &[EBUSY, EINVAL, EIO, ENOSYS, ESRCH],
+        // kernel/cgroup/cgroup.c.
+        Act::CreateCgroup { .. } => {
+            &[EAGAIN, EEXIST, EINVAL, ENAMETOOLONG, ENODEV, ENOENT, ENOSPC, ENOTDIR, EROFS]
+        }
+        Act::JoinCgroup { .. } => &[EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EROFS, ESRCH],
+        // Files of disks.
+        Act::PlaceFile { .. } | Act::AddBootWords { .. } | Act::MakeSwapFile { .. } => {
+            &[EDQUOT, EEXIST, EFBIG, EIO, ENOENT, ENOSPC, ENOTDIR, EROFS]
+        }
+        // mm/swapfile.c.
+        Act::SwapOn { .. } => &[EBUSY, EINVAL, EIO, ENODEV, ENOENT, ENOSPC, EROFS, ETXTBSY],
+        // net/ethtool, and drivers.
+        Act::SetEthtool { .. } => &[
+            EAGAIN, EBUSY, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, ENOTSUPP, ERANGE,
+            ETIMEDOUT,
+        ],
+        // net/core/pktgen.c.
+        Act::AttachPktgen { .. } => &[EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, EOPNOTSUPP],
+        // Sockets and tools, which say in words why.
+        Act::SetIrqBan { .. } | Act::PinGuest { .. } | Act::MakeNetnsPair { .. } => {
+            &[EAGAIN, EBUSY, EINVAL, EIO, ENOENT, ESRCH, ETIMEDOUT]
+        }
+        Act::HoldLatency { .. } | Act::Launch { .. } => &[EAGAIN, EINVAL, ENOENT],
+    }
+}
+
+/// The machine with all that the act needs.
+fn machine_for(act: &Act) -> Machine {
+    let machine = Machine::new();
+    let mut state = machine.kernel.state();
+    let is_within = matches!(act, Act::WriteFile { path, .. } if path.starts_with(CGROUP));
+    if is_within || matches!(act, Act::JoinCgroup { .. }) {
+        state.folders.insert(CGROUP.into());
+        state.files.insert((None, Path::new(CGROUP).join("cpuset.cpus")), "\n".into());
+    }
+    if let Act::SwapOn { path } = act {
+        state.files.insert((None, path.clone()), "swap".into());
+    }
+    machine.kernel.set_state(state);
+    machine
+}
+
+fn refused(act: &Act, errno: i32) -> Fault {
+    let (machine, dir) = (machine_for(act), tempfile::tempdir().unwrap());
+    let mut hand = Hand::with(Arc::new(machine.kernel.clone()), dir.path(), "test").unwrap();
+    machine.kernel.refuse_every_change(Some(errno));
+    let fault = hand.perform(act).unwrap_err();
+    machine.kernel.refuse_every_change(None);
+    hand.undo_all();
+    fault
+}
+
+#[test]
+fn every_refusal_has_a_remedy_of_its_own() {
+    for act in Machine::new().acts() {
+        for errno in ALWAYS.iter().chain(errnos(&act)) {
+            let fault = refused(&act, *errno);
+            assert!(!fault.remedy.is_empty(), "{act:?}, {errno}: {fault}");
+            assert!(!fault.remedy.contains("documentation"), "{act:?}, {errno}: {fault}");
+        }
+    }
+}
+
+#[test]
+fn the_deadline_of_a_thread_is_named_where_it_is_what_refuses() {
+    let acts = Machine::new().acts();
+    let affinity = acts.iter().find(|act| matches!(act, Act::SetAffinity { .. })).unwrap();
+    let fault = refused(affinity, libc::EBUSY);
+    assert!(fault.class == Class::MachineLacks && fault.cause.contains("root domain"), "{fault}");
+    assert!(fault.remedy.contains("cpuset.cpus.partition"), "{fault}");
+    let fault = refused(affinity, libc::EINVAL);
+    assert!(!fault.to_string().contains("DEADLINE"), "another refusal of the same call: {fault}");
+    let join = acts.iter().find(|act| matches!(act, Act::JoinCgroup { .. })).unwrap();
+    assert!(refused(join, libc::EBUSY).cause.contains("subtree_control"));
+}
+
+#[test]
+fn a_thread_that_the_kernel_pins_and_cpus_that_are_not_allowed_are_refused_by_one_number() {
+    let (kernel, dir) = (EmulatedKernel::new(), tempfile::tempdir().unwrap());
+    let ProcessRef { pid, start_time_ticks } = kernel.add_process(50, 1);
+    let thread = ThreadRef { pid, tid: pid, start_time_ticks };
+    let act = Act::SetAffinity { thread, cpus: CpuSet::single(1) };
+    let mut hand = Hand::with(Arc::new(kernel.clone()), dir.path(), "test").unwrap();
+    kernel.alter(pid, |thread| thread.is_bound = true);
+    let fault = hand.perform(&act).unwrap_err();
+    assert!(fault.cause.contains("PF_NO_SETAFFINITY") && fault.cause.contains("os error 22"), "{fault}");
+    assert!(!fault.cause.contains("none of these CPUs"), "{fault}");
+    kernel.alter(pid, |thread| thread.is_bound = false);
+    kernel.refuse(&format!("affinity {pid}"), libc::EINVAL);
+    let fault = hand.perform(&act).unwrap_err();
+    assert!(fault.cause.contains("none of these CPUs"), "{fault}");
+    assert!(!fault.to_string().contains("kernel pins"), "{fault}");
+    // Another number says nothing of either.
+    kernel.alter(pid, |thread| thread.is_bound = true);
+    kernel.refuse(&format!("affinity {pid}"), libc::EBUSY);
+    assert!(hand.perform(&act).unwrap_err().cause.contains("root domain"));
+}
+
+#[test]
+fn a_file_that_root_may_not_write_is_no_interrupt_that_the_kernel_manages() {
+    let act =
+        Act::WriteFile { path: "/proc/irq/38/smp_affinity_list".into(), value: "1".into(), netns: None };
+    let refused = |errno| {
+        let (kernel, dir) = (EmulatedKernel::new(), tempfile::tempdir().unwrap());
+        kernel.add_file("/proc/irq/38/smp_affinity_list", "0-3\n");
+        kernel.refuse("/proc/irq/38/smp_affinity_list", errno);
+        let mut hand = Hand::with(Arc::new(kernel), dir.path(), "test").unwrap();
+        hand.perform(&act).unwrap_err()
+    };
+    let fault = refused(libc::EACCES);
+    assert!(fault.class == Class::NotPermitted && !fault.cause.contains("manages"), "{fault}");
+    assert!(refused(libc::EIO).cause.contains("manages"));
+}
+
+#[test]
+fn nothing_about_processes_is_said_of_what_has_none() {
+    for act in Machine::new().acts() {
+        let fault = refused(&act, libc::ENOENT);
+        let is_of_process = matches!(
+            act,
+            Act::SetAffinity { .. }
+                | Act::SetScheduling { .. }
+                | Act::SetIoPriority { .. }
+                | Act::SetUtilClamp { .. }
+                | Act::WriteProcessFile { .. }
+                | Act::MigratePages { .. }
+                | Act::SetIrqBan { .. }
+                | Act::PinGuest { .. }
+        );
+        assert!(is_of_process || !fault.remedy.contains("process ended"), "{act:?}: {fault}");
+    }
+}
+
+fn planned(knob: &str, target: &str, value: &str) -> Planned {
+    Planned { knob: knob.into(), target: target.into(), value: value.into(), ..Planned::default() }
+}
+
+/// What a dry run says of each setting, on the files of the machine.
+fn foreseen(kernel: &EmulatedKernel, plan: &Plan) -> Vec<Option<String>> {
+    let mut tree = Tree::new();
+    for ((_, path), content) in &kernel.state().files {
+        tree = tree.file(path.to_str().unwrap(), content.clone());
+    }
+    let foreseen = foresee(&Root::from_tree(tree), kernel, plan, &[]);
+    foreseen.into_iter().map(|of| of.fault.map(|fault| fault.to_string())).collect()
+}
+
+#[test]
+fn a_dry_run_foresees_what_the_kernel_will_refuse() {
+    let kernel = EmulatedKernel::new();
+    let ProcessRef { start_time_ticks, .. } = kernel.add_process(50, 1);
+    let zeros = "0 ".repeat(17);
+    let start = format!("50 (s) S 1 50 50 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start_time_ticks} {zeros}");
+    let of_policy = |policy: u32| format!("{start}0 {policy} 0 0 0\n");
+    kernel.add_file("/proc/irq/38/smp_affinity_list", "0-3\n");
+    kernel.add_file("/proc/irq/39/smp_affinity_list", "0-3\n");
+    kernel.add_file("/proc/50/task/50/stat", &of_policy(6));
+    kernel.add_file("/proc/50/task/50/status", "Name:\ts\nCpus_allowed_list:\t0-3\n");
+    kernel.add_file("/proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+    kernel.add_file("/sys/devices/system/cpu/online", "0-3\n");
+    kernel.add_file("/sys/devices/system/cpu/isolated", "\n");
+    kernel.refuse("/proc/irq/38/smp_affinity_list", libc::EROFS);
+    let settings = vec![
+        planned("irq-affinity", "38", "0"),
+        planned("irq-affinity", "39", "1"),
+        planned("process-affinity", "50", "1"),
+    ];
+    let plan = Plan { settings, ..Plan::default() };
+    let faults = foreseen(&kernel, &plan);
+    assert!(faults[0].as_ref().unwrap().contains("read-only"), "{faults:?}");
+    assert_eq!(faults[1], None);
+    assert!(faults[2].as_ref().unwrap().contains("root domain"), "{faults:?}");
+    kernel.add_file("/proc/50/task/50/stat", &of_policy(1));
+    assert_eq!(foreseen(&kernel, &plan)[2], None, "a real-time thread may be pinned");
+}
