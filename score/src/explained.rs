@@ -121,12 +121,15 @@ fn claims(explanation: &Value) -> Vec<Claimed> {
     let total = explanation["server"]["total"]["to"].as_f64().unwrap_or(1.0);
     let all = explanation["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
     let claimed = |claim: &Value| {
-        let (to, from) = (claim["change"]["to"].as_f64(), claim["change"]["from"].as_f64());
-        let more = to.zip(from).map_or(0.0, |(to, from)| to - from);
+        let evidence = &claim["evidence"];
+        let more = evidence["to"].as_f64().zip(evidence["from"].as_f64()).map(|(to, from)| to - from);
+        let is_of_arm = more.map_or(evidence["found_in"] == "arm", |more| more > 0.0);
+        // What it costs is not known of the others: they stand behind.
+        let is_known = evidence["by"] == "cost" || evidence["by"] == "at_most";
+        let share = if is_known { more.unwrap_or(0.0) / total } else { 0.0 };
         let rule = claim["id"]["rule"].as_str().unwrap_or_default().to_string();
-        let is_cause = claim["own_work"] == false && claim["found_in"] == "arm";
         let id = format!("{rule} {}", claim["id"]["subject"]);
-        is_cause.then(|| Claimed { rule, id, share: more / total })
+        (claim["own_work"] == false && is_of_arm).then_some(Claimed { rule, id, share })
     };
     all.iter().filter_map(claimed).collect()
 }
