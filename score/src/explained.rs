@@ -1,10 +1,12 @@
-//! Plays a scenario as a study of two arms, one with the cause and one without, and reads what `pinwise explain` says of the difference.
+//! Plays a scenario as a study of two arms, one with the cause and one without, and explains the difference as `pinwise explain` does.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use advise::explanation::claim::{Claim, Side};
+use advise::explanation::{Explanation, explain};
+use study::{Case, Facts};
 
 use crate::scenario::Scenario;
 use crate::stage::{self, Scene, Undo};
@@ -14,15 +16,15 @@ const LOAD_S: &str = "0.7";
 /// What loads of scenarios say instead.
 const ENDLESS: &str = "--seconds 60";
 
-/// What one explanation claims, largest first.
+/// What one explanation claims, in its order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
     /// Id of the rule.
     pub rule: String,
     /// As it is printed.
     pub id: String,
-    /// What it costs the arm with the cause more, share of a request's time there.
-    pub share: f64,
+    /// What it costs the arm with the cause more, share of a request's time there; `None` where that is not known.
+    pub share: Option<f64>,
 }
 
 /// Runs the study and explains it.
@@ -52,31 +54,26 @@ pub fn play(scenario: &Scenario, pinwise: &Path) -> Result<Vec<Claimed>, String>
     scene.prepare(scenario)?;
     write(&scene, scenario, folder.path())?;
     let case = folder.path().join("case");
-    let study = ["study", "r.toml", "--anyway", "--format", "json", "-o"];
-    succeeded(run(pinwise, folder.path(), &study, &case), "study")?;
-    let explain = ["explain", "--arm", "with", "--against", "without", "--format", "json"];
-    let explained = succeeded(run(pinwise, folder.path(), &explain, &case), "explain")?;
-    let explanation: Value = serde_json::from_slice(&explained.stdout).map_err(|e| e.to_string())?;
+    run_study(pinwise, folder.path(), &case)?;
+    let facts = Case::open(&case).and_then(|case| Facts::read(&case)).map_err(|e| e.to_string())?;
+    let explanation = explain(&facts, "with", "without").map_err(|e| format!("{}: {}", e.fact, e.why))?;
     Ok(claims(&explanation))
 }
 
-fn run(pinwise: &Path, folder: &Path, arguments: &[&str], case: &Path) -> std::io::Result<Output> {
-    Command::new(pinwise)
-        .args(arguments)
+fn run_study(pinwise: &Path, folder: &Path, case: &Path) -> Result<(), String> {
+    let output = Command::new(pinwise)
+        .args(["study", "r.toml", "--anyway", "--format", "json", "-o"])
         .arg(case)
         .current_dir(folder)
         .env("PINWISE_STATE_DIR", folder.join("state"))
         .stdin(Stdio::null())
         .output()
-}
-
-fn succeeded(output: std::io::Result<Output>, verb: &str) -> Result<Output, String> {
-    let output = output.map_err(|e| format!("pinwise {verb}: {e}"))?;
+        .map_err(|e| format!("pinwise study: {e}"))?;
     match output.status.success() {
-        true => Ok(output),
+        true => Ok(()),
         false => {
             let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!("pinwise {verb}: {}", said.lines().last().unwrap_or_default()))
+            Err(format!("pinwise study: {}", said.lines().last().unwrap_or_default()))
         }
     }
 }
@@ -117,19 +114,13 @@ fn write(scene: &Scene, scenario: &Scenario, folder: &Path) -> Result<(), String
 }
 
 /// Claims that something costs the arm with the cause more, without the server's own work.
-fn claims(explanation: &Value) -> Vec<Claimed> {
-    let total = explanation["server"]["total"]["to"].as_f64().unwrap_or(1.0);
-    let all = explanation["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let claimed = |claim: &Value| {
-        let evidence = &claim["evidence"];
-        let more = evidence["to"].as_f64().zip(evidence["from"].as_f64()).map(|(to, from)| to - from);
-        let is_of_arm = more.map_or(evidence["found_in"] == "arm", |more| more > 0.0);
-        // What it costs is not known of the others: they stand behind.
-        let is_known = evidence["by"] == "cost" || evidence["by"] == "at_most";
-        let share = if is_known { more.unwrap_or(0.0) / total } else { 0.0 };
-        let rule = claim["id"]["rule"].as_str().unwrap_or_default().to_string();
-        let id = format!("{rule} {}", claim["id"]["subject"]);
-        (claim["own_work"] == false && is_of_arm).then_some(Claimed { rule, id, share })
+fn claims(explanation: &Explanation) -> Vec<Claimed> {
+    let total = explanation.server.total.to;
+    let is_cause = |claim: &&Claim| !claim.own_work && claim.evidence.costlier() == Side::Arm;
+    let claimed = |claim: &Claim| Claimed {
+        rule: claim.id.rule.clone(),
+        id: format!("{} {}", claim.id.rule, serde_json::json!(claim.id.subject)),
+        share: claim.evidence.cost().map(|cost| cost.difference() / total),
     };
-    all.iter().filter_map(claimed).collect()
+    explanation.claims.iter().filter(is_cause).map(claimed).collect()
 }

@@ -29,7 +29,10 @@ impl Row {
     /// Of what an explanation claims of the arm with the cause.
     pub fn explained(scenario: &Scenario, claims: &[Claimed]) -> Self {
         let rules: Vec<&str> = claims.iter().map(|claim| claim.rule.as_str()).collect();
-        let said = claims.iter().take(4).map(|claim| format!("{} {:.1} %", claim.id, claim.share * 100.0));
+        let said = claims.iter().take(4).map(|claim| match claim.share {
+            Some(share) => format!("{} {:.1} %", claim.id, share * 100.0),
+            None => format!("{} (cost not known)", claim.id),
+        });
         let outcome = Ok((judge_rules(scenario, &rules, &rules), said.collect()));
         Self { outcome, ..Self::failed(scenario, String::new()) }
     }
