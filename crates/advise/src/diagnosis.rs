@@ -53,7 +53,7 @@ pub struct Diagnosis {
     /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineTime>,
-    /// CPUs that went offline or came online in the window: what is said of the window is of a machine that changed.
+    /// CPUs that went offline or came online in the window: the machine changed while it was measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_cpus: Vec<ChangedCpu>,
     /// Which limit holds.

@@ -18,7 +18,7 @@ pub use remedy::remedy;
 pub struct Verdict {
     /// CPUs by what they are quiet enough for, the strictest class first; classes without CPUs are not in it.
     pub classes: Vec<Class>,
-    /// Each CPU, in the order of the measurement, but for those whose loop was moved away: what a CPU does that went offline says nothing of it.
+    /// Each CPU, in the order of the measurement, without those whose loop was moved away: what a CPU does on its way offline is no noise of it.
     pub cpus: Vec<CpuVerdict>,
     /// What makes most of the noise; `None` where there is none, or no cause is known.
     pub largest: Option<Largest>,

@@ -68,7 +68,7 @@ impl Namespace {
     }
 }
 
-/// Checks that the numbers of /proc mean to the kernel, when this process names them, what /proc shows of them.
+/// Checks that a process number of /proc means the same process to the kernel when this one passes it on.
 ///
 /// # Errors
 /// They are those of another PID namespace.
@@ -83,7 +83,7 @@ pub(crate) fn numbers_are_ours() -> io::Result<()> {
         Err(_) if !fs::exists("/proc/1").unwrap_or(false) => return Ok(()),
         Err(_) => return Err(of_others()),
     };
-    // Of the same number in both by chance, /proc knows the outer one and its own.
+    // The two may be equal by chance: then the status of this process lists its number in both namespaces.
     let is_same = seen.to_str() == Some(&std::process::id().to_string());
     if !is_same || !PidNamespace::of_proc(&Root::live()).is_ours {
         return Err(of_others());
@@ -109,8 +109,8 @@ impl fmt::Display for OfOthers {
 
 impl std::error::Error for OfOthers {}
 
-/// What to do about an error of [`numbers_are_ours`]; `None` of any other error. To mount over /proc is none of it: who has entered the
-/// namespace of a container without its mounts would hide the host's.
+/// What to do about an error of [`numbers_are_ours`]; `None` of any other error. It does not say to mount over /proc: in
+/// the namespace of a container that was entered without its mounts, that would hide the host's.
 pub(crate) fn remedy(error: &io::Error) -> Option<&'static str> {
     let is_of_others = error.get_ref().is_some_and(|why| why.is::<OfOthers>());
     is_of_others.then_some(

@@ -3,10 +3,9 @@
 
 mod every_act;
 
-use std::path::Path;
 use std::sync::Arc;
 
-use every_act::{CGROUP, Machine};
+use every_act::Machine;
 use machine::{Act, Class, CpuSet, Fault, Plan, Planned, ProcessFile, ProcessRef, Root, ThreadRef, Tree};
 use pinwise_change::apply::foresee;
 use pinwise_change::{EmulatedKernel, Hand};
@@ -65,24 +64,8 @@ fn errnos(act: &Act) -> &'static [i32] {
     }
 }
 
-/// The machine with all that the act needs.
-fn machine_for(act: &Act) -> Machine {
-    let machine = Machine::new();
-    let mut state = machine.kernel.state();
-    let is_within = matches!(act, Act::WriteFile { path, .. } if path.starts_with(CGROUP));
-    if is_within || matches!(act, Act::JoinCgroup { .. }) {
-        state.folders.insert(CGROUP.into());
-        state.files.insert((None, Path::new(CGROUP).join("cpuset.cpus")), "\n".into());
-    }
-    if let Act::SwapOn { path } = act {
-        state.files.insert((None, path.clone()), "swap".into());
-    }
-    machine.kernel.set_state(state);
-    machine
-}
-
 fn refused(act: &Act, errno: i32) -> Fault {
-    let (machine, dir) = (machine_for(act), tempfile::tempdir().unwrap());
+    let (machine, dir) = (Machine::for_act(act), tempfile::tempdir().unwrap());
     let mut hand = Hand::with(Arc::new(machine.kernel.clone()), dir.path(), "test").unwrap();
     machine.kernel.refuse_every_change(Some(errno));
     let fault = hand.perform(act).unwrap_err();

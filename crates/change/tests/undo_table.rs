@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use every_act::{CGROUP, HUGE_PAGES, Machine};
+use every_act::{HUGE_PAGES, Machine};
 use machine::ethtool::{ChannelKind, Feature, Figure, Topic};
 use machine::{Act, EthtoolState, PinScope, Scheduling, UtilClamp};
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
@@ -80,21 +80,10 @@ fn quiet_crashes() {
 
 /// The machine with all that the act needs, and an interface that has an index.
 fn machine_for(act: &Act) -> Machine {
-    let machine = Machine::new();
+    let machine = Machine::for_act(act);
     machine.kernel.add_interface(None, "eth0", 2);
     machine.kernel.add_interface(Some("box"), "eth0", 2);
     machine.kernel.set_line(38, "524288");
-    let needs_cgroup = matches!(act, Act::JoinCgroup { .. })
-        || matches!(act, Act::WriteFile { path, .. } if path.starts_with(CGROUP));
-    let mut state = machine.kernel.state();
-    if needs_cgroup {
-        state.folders.insert(CGROUP.into());
-        state.files.insert((None, Path::new(CGROUP).join("cpuset.cpus")), "\n".into());
-    }
-    if let Act::SwapOn { path } = act {
-        state.files.insert((None, path.clone()), "swap".into());
-    }
-    machine.kernel.set_state(state);
     machine
 }
 

@@ -7,7 +7,7 @@ mod text;
 use crate::cpu_groups::{self, CpuGroup, GroupKind};
 use crate::topology::cpus::Cpu;
 use crate::{Class, CpuSet, Fault, Machine};
-use grammar::{Apart, Choice, Factor, Range, Term, Which, Word};
+use grammar::{Apart, Choice, End, Factor, Range, Term, Which, Word};
 pub use text::MalformedCpuChoice;
 
 /// How a choice is written, for remedies.
@@ -25,8 +25,8 @@ const BOOT: &str =
 /// Terms stand between commas and are taken in order: each adds, and with `!` before it takes away; a choice that begins by
 /// taking away begins with all. A term of several words with `&` between them is what they have in common, where `!` means all
 /// others. CPUs that are named by number must be usable; of groups, and of ranges up to `N`, the usable ones are taken.
-/// `isolated` ([`Machine::isolated`]) and `nohz_full` are kept apart: nothing may use them that does not ask for them, this process
-/// neither, so of a term with them all that are online are taken.
+/// `isolated` ([`Machine::isolated`]) and `nohz_full` CPUs are kept apart: nothing may use them without asking for them, not even
+/// this process. So a term with one of these words is resolved among all CPUs that are online.
 #[derive(Debug, Clone)]
 pub struct CpuChoice {
     /// As the user wrote it, for what is said of it.
@@ -79,7 +79,7 @@ impl CpuChoice {
 /// The CPUs that `text` means on `machine`, among those that this process may use: see [`CpuChoice`].
 ///
 /// # Errors
-/// A text that is none, and those of [`CpuChoice::on`].
+/// A malformed text, and the errors of [`CpuChoice::on`].
 pub fn resolve(text: &str, machine: &Machine) -> Result<CpuSet, Fault> {
     let choice = text.parse::<CpuChoice>();
     choice.map_err(|why| wrong(text, why.at_position()))?.on(machine)
@@ -173,15 +173,11 @@ impl Meaning<'_> {
     /// CPUs by number. Each must be there, save of a range up to the last: it has those that there are.
     fn listed(&self, range: &Range, within: &CpuSet) -> Result<CpuSet, Fault> {
         let possible = self.machine.possible.as_ref().and_then(CpuSet::last);
-        let last = match range.is_open() {
-            true => possible.or_else(|| within.last()).unwrap_or_default(),
-            false => possible.unwrap_or_default(),
-        };
-        let is_last_named = range.from == grammar::End::Last;
-        if is_last_named && possible.is_none() {
+        if range.from == End::Last && possible.is_none() {
             let cause = "N is the last possible CPU, which is not known (/sys/devices/system/cpu/possible)";
             return Err(self.absent(cause.into(), "name the CPU by its number"));
         }
+        let last = possible.or_else(|| within.last()).unwrap_or_default();
         let Some((from, to)) = range.ends(last) else {
             return Err(self.wrong(format!("{range} names no CPU: the last one is {last}")));
         };
@@ -269,7 +265,7 @@ impl Meaning<'_> {
         let mut cpus = CpuSet::default();
         for number in (from..=to).filter(|number| range.takes(from, *number)) {
             match groups.iter().find(|group| group.number == number) {
-                Some(group) => cpus = cpus.union(&group.cpus),
+                Some(group) => cpus.extend(group.cpus.iter()),
                 // The kernel's numbers have holes, which a range up to the last steps over.
                 None if range.is_open() => {}
                 None => return Err(self.no_group(kind, &number.to_string(), groups)),

@@ -97,7 +97,7 @@ pub struct CpuGroup {
     pub kind: GroupKind,
     /// Its number.
     pub number: u32,
-    /// Its CPUs, those that this process may not use among them; none of a node of memory only.
+    /// Its CPUs, including those that this process may not use; none for a node that has only memory.
     pub cpus: CpuSet,
 }
 
@@ -121,7 +121,9 @@ pub fn all(machine: &Machine) -> Vec<CpuGroup> {
 pub fn of_kind(kind: GroupKind, machine: &Machine) -> Vec<CpuGroup> {
     let online = machine.online();
     let sets: Vec<(u32, CpuSet)> = match kind {
-        GroupKind::Node => machine.nodes.iter().map(|node| (node.id, node.cpus.clone())).collect(),
+        GroupKind::Node => {
+            machine.nodes.iter().map(|node| (node.id, node.cpus.intersection(&online))).collect()
+        }
         GroupKind::Package => counted(machine.packages.clone(), &online),
         GroupKind::Die => counted(parts_of_packages(machine, |cpu| cpu.die), &online),
         GroupKind::Cluster => counted(parts_of_packages(machine, |cpu| cpu.cluster), &online),
@@ -130,12 +132,12 @@ pub fn of_kind(kind: GroupKind, machine: &Machine) -> Vec<CpuGroup> {
         GroupKind::L2 => counted(caches(machine, 2), &online),
         GroupKind::Kind => return kinds(machine, &online),
         GroupKind::Core => counted(machine.cores(), &online),
-        GroupKind::Smt => threads(machine),
+        GroupKind::Smt => threads(machine, &online),
     };
-    sets.into_iter().map(|(number, cpus)| CpuGroup::new(kind, number, cpus.intersection(&online))).collect()
+    sets.into_iter().map(|(number, cpus)| CpuGroup::new(kind, number, cpus)).collect()
 }
 
-/// Each set once, numbered in the order of its smallest CPU.
+/// The online CPUs of each set once, numbered in the order of its smallest CPU.
 fn counted(sets: Vec<CpuSet>, online: &CpuSet) -> Vec<(u32, CpuSet)> {
     let distinct: BTreeSet<CpuSet> =
         sets.iter().map(|set| set.intersection(online)).filter(|set| !set.is_empty()).collect();
@@ -182,11 +184,10 @@ fn last_level_caches(machine: &Machine) -> Vec<CpuSet> {
 }
 
 /// The first online thread of each core, the second, and so on.
-fn threads(machine: &Machine) -> Vec<(u32, CpuSet)> {
-    let online = machine.online();
+fn threads(machine: &Machine, online: &CpuSet) -> Vec<(u32, CpuSet)> {
     let mut threads: BTreeMap<u32, CpuSet> = BTreeMap::new();
     for core in machine.cores() {
-        for (position, cpu) in (0..).zip(core.intersection(&online).iter()) {
+        for (position, cpu) in (0..).zip(core.intersection(online).iter()) {
             threads.entry(position).or_default().insert(cpu);
         }
     }

@@ -132,6 +132,20 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
+    /// The runs of numbers without a gap, each by its ends, in rising order.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let mut numbers = self.iter().peekable();
+        std::iter::from_fn(move || {
+            let from = numbers.next()?;
+            let mut to = from;
+            // Whoever makes a set of numbers may have any.
+            while let Some(next) = numbers.next_if(|next| to.checked_add(1) == Some(*next)) {
+                to = next;
+            }
+            Some((from, to))
+        })
+    }
+
     /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
         self.0.contains(&cpu)
@@ -210,14 +224,8 @@ fn parse_range(text: &str) -> Result<RangeInclusive<u32>, String> {
 
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut numbers = self.0.iter().copied().peekable();
         let mut separator = "";
-        while let Some(from) = numbers.next() {
-            let mut to = from;
-            // Whoever makes a set of numbers may have any.
-            while let Some(next) = numbers.next_if(|next| to.checked_add(1) == Some(*next)) {
-                to = next;
-            }
+        for (from, to) in self.runs() {
             match from == to {
                 true => write!(f, "{separator}{from}")?,
                 false => write!(f, "{separator}{from}-{to}")?,
@@ -261,16 +269,20 @@ impl JsonSchema for CpuSet {
         "CpuSet".into()
     }
 
-    /// Both forms that a recipe may have.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "CPU numbers, as a list (\"0-3,8\") or as an array ([0, 1]).",
-            "anyOf": [
-                { "type": "string" },
-                { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": HIGHEST - 1 } },
-            ],
-        })
+        text_or_numbers("CPU numbers, as a list (\"0-3,8\") or as an array ([0, 1]).")
     }
+}
+
+/// The schema of CPUs in both forms that a recipe may have.
+pub(crate) fn text_or_numbers(description: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "anyOf": [
+            { "type": "string" },
+            { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": HIGHEST - 1 } },
+        ],
+    })
 }
 
 impl Serialize for CpuSet {

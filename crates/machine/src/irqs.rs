@@ -101,7 +101,7 @@ fn line(root: &Root, id: u32, row: Option<&interrupts::Row<'_>>, notes: &mut Not
         let path = format!("/sys/kernel/irq/{id}/{file}");
         if row.is_some() { None } else { root.line(path).ok().filter(|text| !text.is_empty()) }
     };
-    let name = row.map(|row| row.devices().collect::<Vec<_>>().join(",")).or_else(|| told("actions"));
+    let name = row.map(name_of).or_else(|| told("actions"));
     let chip =
         row.map(|row| row.chip.to_string()).filter(|chip| !chip.is_empty()).or_else(|| told("chip_name"));
     if row.is_none() && name.as_deref().unwrap_or_default().is_empty() {
@@ -128,6 +128,11 @@ fn line(root: &Root, id: u32, row: Option<&interrupts::Row<'_>>, notes: &mut Not
     }
 }
 
+/// What its devices are called, with commas between them.
+fn name_of(row: &interrupts::Row<'_>) -> String {
+    row.devices().collect::<Vec<_>>().join(",")
+}
+
 /// `IR-PCI-MSIX-0000:3b:00.0` names the function (since 6.2); `IO-APIC` does not.
 fn pci_of_chip(chip: &str) -> Option<&str> {
     let at = chip.find("MSI")?;
@@ -142,7 +147,7 @@ pub(crate) fn named(root: &Root) -> Vec<Irq> {
     let line = |row: &interrupts::Row<'_>| {
         Some(Irq {
             irq: row.irq()?,
-            name: row.devices().collect::<Vec<_>>().join(","),
+            name: name_of(row),
             pci: pci_of_chip(row.chip).map(String::from),
             ..Irq::default()
         })

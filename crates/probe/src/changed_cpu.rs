@@ -1,5 +1,7 @@
 //! CPUs that were not there all the time.
 
+use std::collections::BTreeMap;
+
 use machine::CpuSet;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ pub struct ChangedCpu {
     pub cpu: u32,
     /// How long it was offline, ns.
     pub offline_ns: u64,
-    /// Of how long, ns: its time in the window.
+    /// Its time in the window, ns: online and offline.
     pub wall_ns: u64,
     /// How often it went offline.
     pub left: u64,
@@ -20,6 +22,20 @@ pub struct ChangedCpu {
 }
 
 impl ChangedCpu {
+    /// Out of single absences in one window: those of a CPU together, by number.
+    pub(crate) fn summed(absences: impl Iterator<Item = Self>) -> Vec<Self> {
+        let mut sums: BTreeMap<u32, Self> = BTreeMap::new();
+        for absence in absences {
+            let add = |sum: &mut Self| {
+                sum.offline_ns = sum.offline_ns.saturating_add(absence.offline_ns);
+                sum.left += absence.left;
+                sum.came += absence.came;
+            };
+            sums.entry(absence.cpu).and_modify(add).or_insert(absence);
+        }
+        sums.into_values().collect()
+    }
+
     /// The CPUs that are online at the end of a window at whose beginning `before` were.
     pub(crate) fn online_after(before: &CpuSet, changed: &[Self]) -> CpuSet {
         let those = |is: fn(&Self) -> bool| -> CpuSet {

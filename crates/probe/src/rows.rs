@@ -13,7 +13,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use machine::procfs::Oddities;
+use machine::procfs::{Malformed, Oddities};
 use machine::{FactId, Missing, ProcessRef, Root};
 
 use crate::handles::{Handles, Piece};
@@ -307,6 +307,15 @@ impl Rows {
     /// The value, or nothing and a note.
     pub fn kept<T>(&mut self, result: Result<T, Missing>) -> Option<T> {
         result.map_err(|missing| self.note(missing)).ok()
+    }
+
+    /// What a file says, where it says anything; what cannot be read is noted.
+    pub fn value_in<T>(
+        &mut self,
+        file: impl std::fmt::Display,
+        value: Result<Option<T>, Malformed>,
+    ) -> Option<T> {
+        self.kept(value.map_err(|why| Missing::new(file, why))).flatten()
     }
 
     /// Finds the row's number: it nearly always stands where it stood in the frame before.

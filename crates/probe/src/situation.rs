@@ -141,8 +141,8 @@ impl Situation {
         let mut shares: Vec<f64> = counted.filter_map(share).collect();
         if shares.is_empty() {
             let accounts = self.account.iter().flat_map(|account| &account.cpus);
-            let counted = accounts.filter(|cpu| cpus.contains(cpu.cpu) && cpu.online_ns() > 0);
-            shares = counted.filter_map(|cpu| Some(cpu.steal_ns? as f64 / cpu.online_ns() as f64)).collect();
+            let counted = accounts.filter(|cpu| cpus.contains(cpu.cpu));
+            shares = counted.filter_map(|cpu| cpu.share_of_online(cpu.steal_ns?)).collect();
         }
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }

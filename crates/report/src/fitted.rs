@@ -1,20 +1,20 @@
 //! Text fitted to a terminal. Lines that are too long go on below with an indent: a table is broken between columns, at the same ones in
-//! all of its rows, and what is wider than a line between words. No word is broken but a long list, which is after a comma.
+//! all of its rows, and what is wider than a line between words. No word is broken, except a long list, which is broken after a comma.
 
 use unicode_width::UnicodeWidthChar;
 
 use crate::display_width::width;
 
-/// Text is fitted to no fewer columns: of a table a word would be left on each line.
+/// A narrower terminal is treated as one of so many columns: a table would have one word a line there.
 const NARROWEST: usize = 20;
 
-/// What goes on below is indented by so much more.
+/// Lines that continue the one above are indented by so much more.
 const HANG: usize = 4;
 
-/// A line with so many cells, which two blanks keep apart, is a row of a table.
+/// A line of at least so many cells, with two blanks between them, is a row of a table.
 const ROW_CELLS: usize = 3;
 
-/// The text with no line longer than `columns`, unless a word is. It is of one colour.
+/// The text with no line longer than `columns`, unless a word is. It must have no colours.
 pub fn fitted(text: &str, columns: usize) -> String {
     let columns = columns.max(NARROWEST);
     let lines: Vec<&str> = text.lines().collect();
@@ -100,7 +100,7 @@ fn parts(cells: &[(usize, usize)], columns: usize) -> Vec<Part> {
     parts
 }
 
-/// A row on as many lines as it has parts, without those that are empty in it.
+/// A row: a line for each part that is not empty in it.
 fn row(line: &str, parts: &[Part], columns: usize, out: &mut String) {
     for (number, part) in parts.iter().enumerate() {
         let (start, at) = if number == 0 { (0, 0) } else { (byte_at(line, part.from), part.at) };
@@ -129,7 +129,7 @@ fn byte_at(line: &str, column: usize) -> usize {
     line.len()
 }
 
-/// Words that begin at column `at`, broken before the last column; what goes on begins at `hang`.
+/// Words that begin at column `at`, broken before the last column; further lines begin at `hang`.
 fn broken(words: &str, at: usize, hang: usize, columns: usize, out: &mut String) {
     let hang = hang.min(columns / 2);
     out.extend(std::iter::repeat_n(' ', if words.is_empty() { 0 } else { at }));

@@ -8,7 +8,6 @@ use machine::{Class, CpuSet, Fault, Machine};
 pub(crate) use self::level::memory_policy;
 pub use self::level::{Level, placed};
 use crate::recipe::Factor;
-use crate::recipe::factor::EachCpu;
 
 /// The levels of several factors that are combined, by the factors' names.
 ///
@@ -26,9 +25,9 @@ pub fn of_factors(
     go_together(&levels)?;
     Ok(match (factors, levels.as_slice(), load) {
         // Beside other factors they would multiply, and a load that the recipe has placed stays there.
-        ([Factor::EachCpu(EachCpu { cpus })], [(name, each)], None) => {
-            let tried = cpus.as_ref().map_or_else(|| Ok(machine.usable()), |cpus| cpus.on(machine))?;
-            vec![(name.clone(), [each.as_slice(), &relations::of(&tried, machine)].concat())]
+        ([Factor::EachCpu(factor)], [(name, each)], None) => {
+            let relations = relations::of(&factor.tried(machine)?, machine);
+            vec![(name.clone(), [each.as_slice(), &relations].concat())]
         }
         _ => levels,
     })

@@ -235,10 +235,7 @@ fn io_pressure(about: &About, situation: &Situation) -> Looked {
 
 fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
     let Some(account) = &situation.account else { return Looked::needs_account(about) };
-    let share = |cpu: &CpuAccount| match cpu.online_ns() {
-        0 => 0.0,
-        online_ns => cpu.interrupted_ns as f64 / online_ns as f64,
-    };
+    let share = |cpu: &CpuAccount| cpu.share_of_online(cpu.interrupted_ns).unwrap_or(0.0);
     let crowded = account.cpus.iter().filter(|cpu| share(cpu) >= INTERRUPTED);
     let causes = crowded.map(|cpu| {
         let largest = cpu.sources.iter().max_by_key(|(_, seen)| seen.all.total_ns).map(|(source, _)| source);

@@ -55,10 +55,10 @@ impl<'a> Scene<'a> {
         self.situation.account.as_ref()?.cpus.iter().find(|seen| seen.cpu == cpu)
     }
 
-    /// Share of the window in which a CPU was idle, of the time in which it was online; `None` also where it was offline all along.
+    /// Share of the time in which a CPU was online that it was idle; `None` also where it was offline all along.
     pub fn idle_share(&self, cpu: u32) -> Option<f64> {
         if let Some(seen) = self.cpu(cpu) {
-            return (seen.online_ns() > 0).then(|| seen.idle_ns as f64 / seen.online_ns() as f64);
+            return seen.share_of_online(seen.idle_ns);
         }
         let observation = &self.situation.observation;
         let row = |name| observation.rate("stat", name, cpu);
@@ -159,9 +159,8 @@ impl<'a> Scene<'a> {
 
     /// Why a counter of /proc/vmstat is not known that the kernel has; `None` where it is known, or the kernel does not count it.
     pub fn why_not_counted(&self, name: &str) -> Option<&'a Missing> {
-        let account = self.situation.account.as_ref()?;
-        let is_it = |missing: &&Missing| matches!(&missing.id, Some(FactId::VmstatCounter(counter)) if counter == name);
-        account.missing.iter().find(is_it)
+        let counter = FactId::VmstatCounter(name.to_string());
+        self.situation.account.as_ref()?.missing.iter().find(|missing| missing.is(&counter))
     }
 
     /// Major page faults of the server's threads; `None` where they were not counted.

@@ -53,11 +53,10 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
     Some((cause.remedy(remedy), waited_ns))
 }
 
-/// The server's share of a CPU's time, as far as that was online.
+/// The server's share of the time in which a CPU was online.
 fn server_share(situation: &Situation, cpu: u32) -> f64 {
     let seen = situation.account.iter().flat_map(|account| &account.cpus).find(|seen| seen.cpu == cpu);
-    let seen = seen.filter(|seen| seen.online_ns() > 0);
-    seen.map_or(0.0, |seen| seen.target_ns as f64 / seen.online_ns() as f64)
+    seen.and_then(|seen| seen.share_of_online(seen.target_ns)).unwrap_or(0.0)
 }
 
 /// All CPUs on which the load was seen.

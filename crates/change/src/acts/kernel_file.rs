@@ -247,10 +247,6 @@ fn of_any_file(errno: i32) -> Option<Refusal> {
             "the kernel rejects this value",
             "check it against what the file reads, and that its CPUs are online",
         )),
-        libc::EBUSY => Some(Refusal::unavailable(
-            "something else holds it at the moment",
-            "see who owns it in docs/knobs.md, or try again",
-        )),
         libc::EROFS => Some(Refusal::unavailable(
             "it is mounted read-only, as in a container",
             "run outside of the container",

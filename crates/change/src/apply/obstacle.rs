@@ -21,18 +21,18 @@ const CPUSET: &str = "cpuset";
 /// The knob that sets policies: after it a deadline thread may be one no longer.
 const POLICY: &str = "scheduling-policy";
 
-/// Cgroups above a process that are looked at for its cpuset.
+/// At most this many cgroups are searched for the cpuset of a thread: its own, and those above it.
 const DEEPEST: usize = 32;
 
-/// The machine that a plan is for. What all its threads share is read once, when first it is asked for.
+/// The machine that a plan is for. What all its threads share is read once, when it is first needed.
 pub(super) struct Ground<'a> {
     pub(super) root: &'a Root,
     mounts: OnceCell<Vec<Mount>>,
     may_have_domains: OnceCell<bool>,
 }
 
-/// Why the kernel will refuse an act; `None` where nothing shows it. What the `earlier` settings of the plan may change is left
-/// open.
+/// Why the kernel will refuse an act; `None` where nothing shows it. Nothing is concluded from what the `earlier` settings of the plan
+/// may change.
 pub(super) fn obstacle(
     ground: &Ground<'_>,
     kernel: &dyn Kernel,
@@ -43,9 +43,9 @@ pub(super) fn obstacle(
         Act::SetAffinity { thread, cpus } => {
             let stays = |knob: &str| earlier.iter().all(|planned| planned.knob != knob);
             let (cpuset_stays, policy_stays) = (stays(CPUSET), stays(POLICY));
-            let (object, asked) =
-                (operation(act).object(), Asked { thread, cpus, cpuset_stays, policy_stays });
-            of_affinity(ground, &asked).map(|(class, cause, remedy)| Fault::new(class, object, cause, remedy))
+            let asked = Asked { thread, cpus, cpuset_stays, policy_stays };
+            let (class, cause, remedy) = of_affinity(ground, &asked)?;
+            Some(Fault::new(class, operation(act).object(), cause, remedy))
         }
         Act::WriteFile { path, netns, .. } => match kernel.may_write(path, netns.as_deref()) {
             Err(error) if is_certain(&error) => Some(refusal(&*operation(act), &error)),
@@ -55,8 +55,7 @@ pub(super) fn obstacle(
     }
 }
 
-/// Whether a look at the permissions of a file shows what a write would meet. Of users other than root the plan says itself what is
-/// theirs to set.
+/// Whether the permissions of a file show what a write would meet. For users other than root the plan itself says what they may set.
 fn is_certain(error: &io::Error) -> bool {
     match error.raw_os_error() {
         Some(libc::EROFS) => true,
@@ -82,7 +81,7 @@ type Why = (Class, String, &'static str);
 fn of_affinity(ground: &Ground<'_>, asked: &Asked) -> Option<Why> {
     let root = ground.root;
     let folder = format!("/proc/{}/task/{}", asked.thread.pid, asked.thread.tid);
-    let text = lossy(root, &format!("{folder}/stat"))?;
+    let text = root.read(format!("{folder}/stat")).ok()?;
     let stat = pid_stat::parse(&text).ok()?;
     if stat.start_time_ticks != asked.thread.start_time_ticks {
         return None;
@@ -120,7 +119,7 @@ fn root_domain(ground: &Ground<'_>, folder: &str) -> Option<CpuSet> {
     if runtime_us < 0 || ground.may_have_domains() {
         return None;
     }
-    let status = lossy(root, &format!("{folder}/status"))?;
+    let status = root.read(format!("{folder}/status")).ok()?;
     let allowed = pid_status::parse(&status).ok()?.cpus_allowed()?;
     let online = root.cpu_list("/sys/devices/system/cpu/online").ok()?;
     // Isolated CPUs belong to no root domain that a thread could fill.
@@ -136,7 +135,7 @@ impl<'a> Ground<'a> {
     /// The hierarchies of cgroups; none where they cannot be read.
     fn mounts(&self) -> &[Mount] {
         self.mounts.get_or_init(|| {
-            let text = lossy(self.root, "/proc/self/mountinfo");
+            let text = self.root.read("/proc/self/mountinfo");
             text.map(|text| mounts::parse(&text)).unwrap_or_default()
         })
     }
@@ -161,7 +160,7 @@ impl<'a> Ground<'a> {
 /// The CPUs that the cgroup of a thread allows, which need not be that of its process (version 1, threaded cgroups of version 2: the
 /// virtual CPUs of a guest); `None` at the top, where the kernel allows more than it lists.
 fn cpuset(ground: &Ground<'_>, folder: &str) -> Option<CpuSet> {
-    let of_thread = lossy(ground.root, &format!("{folder}/cgroup"))?;
+    let of_thread = ground.root.read(format!("{folder}/cgroup")).ok()?;
     let mounts = ground.mounts();
     let v1 = mounts.iter().find(|mount| mount.is_v1_of("cpuset"));
     let (mount, file) = match v1 {
@@ -172,11 +171,6 @@ fn cpuset(ground: &Ground<'_>, folder: &str) -> Option<CpuSet> {
     // In version 2 a cgroup without the controller has that of the nearest one above it.
     let below_top = Path::new(&directory).ancestors().take_while(|above| *above != Path::new(&mount.point));
     below_top.take(DEEPEST).find_map(|above| ground.root.cpu_list(above.join(file)).ok())
-}
-
-/// A file whose names may be any bytes.
-fn lossy(root: &Root, path: &str) -> Option<String> {
-    Some(String::from_utf8_lossy(&root.read_bytes(path).ok()?).into_owned())
 }
 
 #[cfg(test)]

@@ -51,6 +51,22 @@ impl Machine {
         Self { kernel, server, irqbalance }
     }
 
+    /// The machine with what the act needs and an earlier one would have made: a cgroup, a swap file.
+    pub fn for_act(act: &Act) -> Self {
+        let machine = Self::new();
+        let mut state = machine.kernel.state();
+        let is_within = matches!(act, Act::WriteFile { path, .. } if path.starts_with(CGROUP));
+        if is_within || matches!(act, Act::JoinCgroup { .. }) {
+            state.folders.insert(CGROUP.into());
+            state.files.insert((None, format!("{CGROUP}/cpuset.cpus").into()), "\n".into());
+        }
+        if let Act::SwapOn { path } = act {
+            state.files.insert((None, path.clone()), "swap".into());
+        }
+        machine.kernel.set_state(state);
+        machine
+    }
+
     fn pin() -> GuestPin {
         GuestPin {
             name: "web".into(),

@@ -137,18 +137,11 @@ pub(super) struct Choice(pub(super) Vec<Term>);
 impl Choice {
     /// The choice of these numbers.
     pub(super) fn of(cpus: &CpuSet) -> Self {
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        for cpu in cpus.iter() {
-            match runs.last_mut() {
-                Some((_, to)) if to.checked_add(1) == Some(cpu) => *to = cpu,
-                _ => runs.push((cpu, cpu)),
-            }
-        }
         let term = |(from, to)| {
             let range = Range { from: End::Number(from), to: End::Number(to), stride: None };
             Term(vec![Factor { negated: false, word: Word::Listed(range) }])
         };
-        Self(runs.into_iter().map(term).collect())
+        Self(cpus.runs().map(term).collect())
     }
 
     /// The CPUs where all of them are named by number.

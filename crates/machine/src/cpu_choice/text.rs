@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::CpuChoice;
 use super::grammar::{self, Choice};
 use crate::CpuSet;
-use crate::cpuset::HIGHEST;
+use crate::cpuset::{self, HIGHEST};
 
 /// Most characters of a malformed text that a message repeats.
 const MOST_SHOWN: usize = 200;
@@ -87,13 +88,9 @@ impl JsonSchema for CpuChoice {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "CPUs in words (\"0-3,8\", \"node:1\", \"l3:0 & smt:0\", \"all,!siblings\": docs/cpus.md), or their numbers as an array ([0, 1]).",
-            "anyOf": [
-                { "type": "string" },
-                { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": HIGHEST - 1 } },
-            ],
-        })
+        cpuset::text_or_numbers(
+            "CPUs in words (\"0-3,8\", \"node:1\", \"l3:0 & smt:0\", \"all,!siblings\": docs/cpus.md), or their numbers as an array ([0, 1]).",
+        )
     }
 }
 
@@ -118,15 +115,14 @@ impl<'de> Deserialize<'de> for CpuChoice {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<CpuChoice, E> {
                 text.parse().map_err(E::custom)
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<CpuChoice, A::Error> {
-                let mut numbers = CpuSet::new();
-                while let Some(cpu) = seq.next_element::<u32>()? {
-                    if cpu >= HIGHEST {
-                        return Err(de::Error::custom(format_args!("{cpu} is past {}", HIGHEST - 1)));
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<CpuChoice, A::Error> {
+                let numbers = CpuSet::deserialize(SeqAccessDeserializer::new(seq))?;
+                match numbers.last() {
+                    Some(cpu) if cpu >= HIGHEST => {
+                        Err(de::Error::custom(format_args!("{cpu} is past {}", HIGHEST - 1)))
                     }
-                    numbers.insert(cpu);
+                    _ => Ok(numbers.into()),
                 }
-                Ok(numbers.into())
             }
         }
         deserializer.deserialize_any(Either)

@@ -4,7 +4,7 @@
 //! line's controller; the name that the driver gave the line, where it is that of the interface (`eth0-q1-rx`), or of a
 //! device on the way up from it (`virtio1`, `fe300000.ethernet`, `mmc0`, `vif0` of Xen's `vif-0`). A name counts as a word of its
 //! own: `eth10-rx-0` is no line of `eth1`. A line that a PCI function lists is never given to another device for its name:
-//! drivers keep the names of before a card was renamed.
+//! drivers keep the names from before a card was renamed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ struct Seeker {
     above: Vec<String>,
 }
 
-/// Devices have no interrupts of their own that are virtual, or stand upon another interface (ports of a switch).
+/// Devices that are virtual, or stand on another interface (ports of a switch), have no interrupts of their own.
 fn seekers(root: &Root, devices: &[Device]) -> Vec<Seeker> {
     let seeks = |device: &Device| {
         let is_kind = matches!(device.kind, DeviceKind::Net | DeviceKind::Block);

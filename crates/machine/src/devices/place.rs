@@ -89,22 +89,9 @@ fn node_of(root: &Root, dir: &str, name: &str, many_nodes: bool, notes: &mut Not
     u32::try_from(node).ok()
 }
 
-/// The MSI interrupts of a PCI function, or its one line interrupt.
+/// The interrupts of a PCI function, which has at least the file of its line interrupt.
 fn irqs_of(root: &Root, dir: &str, name: &str, notes: &mut Notes) -> Vec<u32> {
-    match root.list(format!("{dir}/msi_irqs")) {
-        Ok(names) => names.iter().filter_map(|irq| irq.parse().ok()).collect(),
-        Err(e) if e.is_absent() => match root.number::<u32>(format!("{dir}/irq")) {
-            Ok(irq) => connected(irq).into_iter().collect(),
-            Err(e) => {
-                notes.missing(format!("interrupts of {name}"), e);
-                Vec::new()
-            }
-        },
-        Err(e) => {
-            notes.missing(format!("interrupts of {name}"), e);
-            Vec::new()
-        }
-    }
+    notes.keep(format!("interrupts of {name}"), listed_by(root, dir)).unwrap_or_default()
 }
 
 /// The line of an `irq` file, unless it says that there is none: 0, 255 ("no connection", PCI Local Bus Specification 3.0, 6.2.4)
@@ -131,6 +118,7 @@ fn irqs_beside_pci(root: &Root, ancestors: &[String], name: &str, notes: &mut No
     Vec::new()
 }
 
+/// The MSI interrupts that a folder lists, or its one line interrupt.
 fn listed_by(root: &Root, dir: &str) -> Result<Vec<u32>, ReadError> {
     match root.list(format!("{dir}/msi_irqs")) {
         Ok(names) => Ok(names.iter().filter_map(|irq| irq.parse().ok()).collect()),

@@ -184,7 +184,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The number of the queue: what a driver counts from elsewhere is brought to 0.
+    /// The number of the queue, counted from 0 on, whatever number the driver starts from.
     fn numbered(&self, way: Way, number: u32) -> Option<u32> {
         let numbers = match way {
             Way::Receive => &self.receive,

@@ -20,7 +20,7 @@ struct Off {
     cpus: CpuSet,
 }
 
-/// Reads the CPUs that cpusets took out of balancing, but for those `apart` already; `fact` names them where they cannot be read.
+/// Reads the CPUs that cpusets took out of balancing, except those that are in `apart` already; `fact` names them where they cannot be read.
 pub(super) fn read(
     root: &Root,
     mount: &Mount,

@@ -2,7 +2,7 @@
 //! kernel/cgroup/cpuset.c, generate_sched_domains).
 //!
 //! A partition has its CPUs for itself. One of kind `root` is a scheduling domain, balanced within; one of kind `isolated` is
-//! balanced not at all. A `member` is neither.
+//! not balanced at all. A `member` is neither.
 //!
 //! A partition that is in force is a child of the top, of another partition, or of a member that passes exclusive CPUs on
 //! (`cpuset.cpus.exclusive.effective`, since Linux 6.7: remote partitions). Below any other member are none but invalid ones, which
@@ -82,8 +82,8 @@ fn hands_down(root: &Root, directory: &str) -> Result<bool, ReadError> {
     Ok(text.split_whitespace().any(|controller| controller == "cpuset"))
 }
 
-/// Whether the cgroups below a member may have exclusive CPUs, and be partitions; it may be so, too, where its file is there and cannot
-/// be read.
+/// Whether the cgroups below a member may have exclusive CPUs, and so be partitions; also where the file that says so is there and
+/// cannot be read.
 fn passes_exclusive_cpus(root: &Root, directory: &str) -> bool {
     match root.cpu_list(format!("{directory}/cpuset.cpus.exclusive.effective")) {
         Ok(cpus) => !cpus.is_empty(),

@@ -79,7 +79,7 @@ pub struct Domain {
     pub cpus: CpuSet,
 }
 
-/// A partition that the kernel does not keep up.
+/// A partition that was asked for and is not in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvalidPartition {
     /// Its path in the hierarchy.

@@ -275,18 +275,7 @@ pub(super) fn memory_limit(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -
     for cgroup in cgroups.iter().filter(|c| c.has("memory")) {
         let name = if cgroup.version == 2 { "memory.max" } else { "memory.limit_in_bytes" };
         for file in cgroup.upwards().iter().map(|dir| format!("{dir}/{name}")) {
-            let bytes = match root.line(&file) {
-                Err(e) if e.is_absent() => continue,
-                Ok(text) if text == "max" => continue,
-                Ok(text) => {
-                    let bytes = text.parse::<u64>();
-                    notes.keep(
-                        "memory limit",
-                        bytes.map_err(|e| ReadError::malformed(&file, format!("'{text}': {e}"))),
-                    )
-                }
-                Err(e) => notes.keep("memory limit", Err(e)),
-            };
+            let bytes = notes.keep("memory limit", root.number_or_max(&file)).flatten();
             if let Some(bytes) = bytes.filter(|bytes| *bytes < NO_LIMIT)
                 && tightest.as_ref().is_none_or(|t| bytes < t.bytes)
             {

@@ -45,7 +45,7 @@ fn at(root: &Root, version: u8, directory: &str, cgroup: String, notes: &mut Not
     let names: &[&str] =
         if version == 2 { &["memory.max", "memory.high"] } else { &["memory.limit_in_bytes"] };
     let mut number = |file: &str| {
-        let read = bytes(root, &format!("{directory}/{file}"));
+        let read = root.number_or_max(format!("{directory}/{file}"));
         notes.keep(format_args!("{file} of cgroup {cgroup}"), read).flatten()
     };
     let limits =
@@ -73,20 +73,6 @@ fn at(root: &Root, version: u8, directory: &str, cgroup: String, notes: &mut Not
         anonymous_bytes: anonymous,
         swapped_bytes: swapped,
     })
-}
-
-/// The number of a file; `None` where there is none, or it says that there is no limit.
-fn bytes(root: &Root, path: &str) -> Result<Option<u64>, ReadError> {
-    match root.line(path) {
-        Err(e) if e.is_absent() => Ok(None),
-        Ok(text) if text == "max" => Ok(None),
-        Ok(text) => {
-            let bytes = text.parse::<u64>();
-            let quoted = || text.chars().take(40).collect::<String>();
-            bytes.map(Some).map_err(|e| ReadError::malformed(path, format!("'{}': {e}", quoted())))
-        }
-        Err(e) => Err(e),
-    }
 }
 
 #[cfg(test)]

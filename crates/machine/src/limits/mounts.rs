@@ -75,12 +75,11 @@ pub fn above<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
 
 /// Reads /proc/self/mountinfo, or /proc/mounts where that is absent (before 2.6.26).
 pub(crate) fn read(root: &Root) -> Mounts {
-    // Other mount points may be called by any bytes.
-    let text = |path| root.read_bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    match text("/proc/self/mountinfo") {
+    match root.read("/proc/self/mountinfo") {
         Ok(text) => Ok(parse(&text)),
         Err(e) if e.is_absent() => {
-            let text = text("/proc/mounts").map_err(|second| if second.is_absent() { e } else { second })?;
+            let text =
+                root.read("/proc/mounts").map_err(|second| if second.is_absent() { e } else { second })?;
             Ok(text.lines().filter_map(of_mounts).collect())
         }
         Err(e) => Err(e),

@@ -32,8 +32,7 @@ pub(super) fn running(root: &Root, mounts: &[Mount]) -> BTreeMap<u32, Vec<String
 
 /// The number of a job that is asked for: `job:4711` or `job_4711`.
 pub(super) fn asked_for(asked: &str) -> Option<u32> {
-    let digits = asked.strip_prefix("job:").or_else(|| asked.strip_prefix("job_"))?;
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(digits)?.parse().ok()
+    asked.strip_prefix("job:").map_or_else(|| number(asked), plain)
 }
 
 /// The processes of a job, and the directory of the cgroup that holds them. Those of the program come first: whoever looks at one process of
@@ -50,8 +49,12 @@ pub(super) fn processes(root: &Root, directories: &[String]) -> Result<(Vec<u32>
 
 /// `job_4711`
 fn number(name: &str) -> Option<u32> {
-    let digits = name.strip_prefix("job_")?;
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(digits)?.parse().ok()
+    name.strip_prefix("job_").and_then(plain)
+}
+
+/// `4711`, without a sign.
+fn plain(digits: &str) -> Option<u32> {
+    digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a cgroup lies in a tree of Slurm's: others may call theirs by the same word.

@@ -22,7 +22,7 @@ impl PidNamespace {
         let own = inum(root, "/proc/self/ns/pid");
         let status = root.read("/proc/self/status").ok();
         match status.as_deref().and_then(numbers) {
-            // The first number is that in the namespace of the mount, the last one our own: they are of one namespace where there is one.
+            // The first number is that in the namespace of the mount, the last one our own: a single number is both.
             Some(2..) => Self { inum: of_first(), is_ours: false },
             // A procfs of a namespace that does not see us has no /proc/self.
             None if status.is_none() && own.is_none() => {

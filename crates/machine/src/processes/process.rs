@@ -180,9 +180,9 @@ impl Thread {
     /// Reads one thread; absent when it has ended.
     fn read(root: &Root, pid: u32, tid: u32, ticks: Option<u64>, gaps: &mut Gaps) -> Result<Self, ReadError> {
         let dir = format!("/proc/{pid}/task/{tid}");
-        let path = format!("{dir}/stat");
-        let stat = root.read(&path)?;
-        let stat = pid_stat::parse(&stat).map_err(|why| ReadError::malformed(&path, why))?;
+        let stat_path = format!("{dir}/stat");
+        let stat = root.read(&stat_path)?;
+        let stat = pid_stat::parse(&stat).map_err(|why| ReadError::malformed(&stat_path, why))?;
         let us = |time: u64| ticks.map(|ticks| (u128::from(time) * 1_000_000 / u128::from(ticks)) as u64);
         let path = format!("{dir}/status");
         let status = root.read(&path);
@@ -192,7 +192,7 @@ impl Thread {
             .and_then(|text| pid_status::parse(text).map_err(|why| ReadError::malformed(&path, why)));
         let status = gaps.keep("affinity and context switches", status).unwrap_or_default();
         gaps.odd("some lines of status", &path, &status.odd);
-        gaps.odd("some fields of stat", &format!("{dir}/stat"), &stat.odd);
+        gaps.odd("some fields of stat", &stat_path, &stat.odd);
         Ok(Self {
             tid,
             comm: stat.comm.to_string(),

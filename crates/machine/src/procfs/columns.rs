@@ -73,8 +73,8 @@ fn cpu(word: &str) -> Option<u32> {
 }
 
 /// Reads up to `limit` counts from the front of `text`, appends them to `into`, and returns how many there were and the
-/// text behind them. It stops at the first word that is no plain decimal number. A number past 64 bits is an oddity of `row`,
-/// and stands for the counts as a whole: `None` in place of how many there were.
+/// text behind them. It stops at the first word that is no plain decimal number. A number past 64 bits is an oddity of `row`:
+/// none of its counts is known then, and `None` is returned in place of how many there were.
 pub(super) fn counts<'a>(
     (line, row): (usize, &str),
     text: &'a str,

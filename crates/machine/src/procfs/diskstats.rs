@@ -1,6 +1,6 @@
 //! What disks read and wrote: /proc/diskstats (Documentation/admin-guide/iostats.rst, block/genhd.c).
 
-use super::{Malformed, Oddities, decimal};
+use super::{Malformed, Oddities, decimal_of};
 
 /// Size of a sector in this file, bytes, whatever that of the disk is (include/linux/blk_types.h).
 const SECTOR_BYTES: u64 = 512;
@@ -32,11 +32,9 @@ pub fn disks(text: &str) -> (Vec<Disk<'_>>, Oddities) {
         }
         above = name;
         // Fields of Documentation/admin-guide/iostats.rst, which begin with 1 behind the name.
-        let mut field = |field: usize| match words.get(field + 2) {
-            Some(word) => odd.keep(decimal(number, format_args!("{name} field {field}"), word)),
-            None => {
-                odd.keep(Err(Malformed::new(number, format_args!("{name} field {field}"), "is not there")))
-            }
+        let mut field = |field: usize| {
+            let word = words.get(field + 2).copied();
+            odd.keep(decimal_of(number, format_args!("{name} field {field}"), word))
         };
         let (reads, sectors_read, writes, sectors_written) = (field(1), field(3), field(5), field(7));
         let bytes = |sectors: Option<u64>| sectors?.checked_mul(SECTOR_BYTES);

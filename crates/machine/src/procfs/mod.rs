@@ -75,7 +75,15 @@ fn decimal(line: usize, field: impl fmt::Display, text: &str) -> Result<u64, Mal
     text.parse().map_err(|e| Malformed::new(line, field, format_args!("{:?}: {e}", cut(text))))
 }
 
-/// The same of a number that has 32 bits at most.
+/// The same of a word that may be missing from its line.
+fn decimal_of(line: usize, field: impl fmt::Display, word: Option<&str>) -> Result<u64, Malformed> {
+    match word {
+        Some(word) => decimal(line, field, word),
+        None => Err(Malformed::new(line, field, "is not there")),
+    }
+}
+
+/// A decimal number that has 32 bits at most.
 fn decimal32(line: usize, field: impl fmt::Display + Copy, text: &str) -> Result<u32, Malformed> {
     let value = decimal(line, field, text)?;
     u32::try_from(value).map_err(|_| Malformed::new(line, field, "is past 32 bits"))

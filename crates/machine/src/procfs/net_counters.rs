@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Malformed, Oddities, decimal};
+use super::{Malformed, Oddities, decimal, decimal_of};
 
 /// What an interface received and sent since it came up. What is no number is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +33,8 @@ pub fn traffic(text: &str) -> (Vec<Traffic<'_>>, Oddities) {
         let interface = interface.trim();
         let counts: Vec<&str> = counts.split_ascii_whitespace().collect();
         let mut count = |place: usize, what: &str| {
-            let read = match counts.get(place) {
-                Some(word) => decimal(number, format_args!("{interface} {what}"), word),
-                None => Err(Malformed::new(number, format_args!("{interface} {what}"), "is not there")),
-            };
-            odd.keep(read)
+            let word = counts.get(place).copied();
+            odd.keep(decimal_of(number, format_args!("{interface} {what}"), word))
         };
         // Received: bytes, packets, errors, dropped, FIFO, frame, compressed, multicast; then the same of what was sent.
         interfaces.push(Traffic {
@@ -67,7 +64,7 @@ pub fn value(text: &str, table: &str, name: &str) -> Result<Option<u64>, Malform
         return Err(Malformed::new(line, table, "there is no line of values"));
     };
     if names.split_ascii_whitespace().count() != values.split_ascii_whitespace().count() {
-        return Err(Malformed::new(number, table, "it has not as many values as names"));
+        return Err(Malformed::new(number, table, "it does not have as many values as names"));
     }
     decimal(number, name, values.split_ascii_whitespace().nth(place).unwrap_or_default()).map(Some)
 }

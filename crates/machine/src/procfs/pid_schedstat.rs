@@ -1,6 +1,6 @@
 //! /proc/PID/schedstat and /proc/PID/task/TID/schedstat: three numbers (Documentation/scheduler/sched-stats.rst).
 
-use super::{Malformed, Oddities, decimal};
+use super::{Malformed, Oddities, decimal_of};
 
 /// What the scheduler booked for a task since it began. What is no number is `None`.
 ///
@@ -32,13 +32,7 @@ impl PidSchedstat {
 pub fn parse(text: &str) -> Result<PidSchedstat, Malformed> {
     let mut words = text.split_ascii_whitespace();
     let mut odd = Oddities::default();
-    let mut next = |field: &str| {
-        let read = match words.next() {
-            Some(word) => decimal(1, field, word),
-            None => Err(Malformed::new(1, field, "is not there")),
-        };
-        odd.keep(read)
-    };
+    let mut next = |field: &str| odd.keep(decimal_of(1, field, words.next()));
     let (on_cpu_ns, waited_ns, slices) = (next("run time"), next("wait time"), next("time slices"));
     match (on_cpu_ns, waited_ns, slices) {
         (None, None, None) => Err(odd.first_or(Malformed::new(1, "run time", "is not there"))),

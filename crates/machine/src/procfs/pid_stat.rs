@@ -1,6 +1,6 @@
 //! /proc/PID/stat and /proc/PID/task/TID/stat: one line about a process or thread (proc_pid_stat(5), fs/proc/array.c).
 
-use super::{Malformed, Oddities, decimal, decimal32};
+use super::{Malformed, Oddities, decimal, decimal_of, decimal32};
 
 /// The fields that are used here, with their numbers in proc_pid_stat(5). What the kernel did not print, or is no number, is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
     let ppid = decimal32(1, "ppid (field 4)", fields.word(4).unwrap_or_default())?;
     let start_time_ticks = fields.number(22)?;
     let mut odd = Oddities::default();
-    let stat = PidStat {
+    Ok(PidStat {
         pid,
         comm: &text[open + 1..close],
         state,
@@ -87,9 +87,9 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
         policy: fields.printed32(41, &mut odd),
         block_io_ticks: fields.printed(42, &mut odd),
         guest_ticks: fields.printed(43, &mut odd),
-        odd: Oddities::default(),
-    };
-    Ok(PidStat { odd, ..stat })
+        // Last: the fields above add to it.
+        odd,
+    })
 }
 
 /// The words behind the name, by their numbers in the manual page.
@@ -103,10 +103,7 @@ impl<'a> Fields<'a> {
 
     /// A number that every kernel prints.
     fn number(&self, field: usize) -> Result<u64, Malformed> {
-        match self.word(field) {
-            Some(word) => decimal(1, format_args!("field {field}"), word),
-            None => Err(Malformed::new(1, format_args!("field {field}"), "is not there")),
-        }
+        decimal_of(1, format_args!("field {field}"), self.word(field))
     }
 
     /// A number that the kernel may not print.

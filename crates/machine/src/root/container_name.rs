@@ -81,7 +81,7 @@ fn of_podman(fact: &str, id: &str) -> Result<String, ReadError> {
     Err(refused.unwrap_or_else(|| ReadError::absent(fact, "podman's list has no such container")))
 }
 
-/// Lists of Podman's by their files, each parsed once for as long as it is not written.
+/// Podman's lists by their files; each is parsed again only after it was written.
 struct Lists {
     known: BTreeMap<String, List>,
 }
@@ -92,7 +92,7 @@ struct List {
     names: Result<BTreeMap<String, String>, ReadError>,
 }
 
-/// What is another one after a file was replaced or written.
+/// What differs after a file was replaced or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Version {
     device: u64,

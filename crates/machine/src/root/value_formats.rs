@@ -20,7 +20,17 @@ impl Root {
         T::Err: Display,
     {
         let text = self.line(path.as_ref())?;
-        text.parse().map_err(|e| ReadError::malformed(path, format!("'{}': {e}", quoted(&text))))
+        number(path, &text)
+    }
+
+    /// The same of a file that says `max` where there is no limit: `None` then, and where there is no such file.
+    pub(crate) fn number_or_max(&self, path: impl AsRef<Path>) -> Result<Option<u64>, ReadError> {
+        match self.line(path.as_ref()) {
+            Err(e) if e.is_absent() => Ok(None),
+            Ok(text) if text == "max" => Ok(None),
+            Ok(text) => number(path, &text).map(Some),
+            Err(e) => Err(e),
+        }
     }
 
     /// A file that holds a list of CPUs or nodes (`0-3,8`).
@@ -50,6 +60,14 @@ impl Root {
         }
         Err(first.unwrap_or_else(|| ReadError::absent(dir, "no file was asked for")))
     }
+}
+
+/// The number that a file has as its text.
+fn number<T: FromStr>(path: impl AsRef<Path>, text: &str) -> Result<T, ReadError>
+where
+    T::Err: Display,
+{
+    text.parse().map_err(|e| ReadError::malformed(path, format!("'{}': {e}", quoted(text))))
 }
 
 /// The start of a text, short enough for a message.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::cpus::Cpu;
+use super::partition::Partition;
 use super::{CPUS, Gaps, numbered};
 use crate::{CpuSet, FactId, Notes, ReadError, Root};
 
@@ -109,26 +110,23 @@ fn in_parallel<T: Send>(portions: &[Vec<u32>], work: impl Fn(&[u32]) -> T + Sync
 /// first holds.
 fn apart(caches: Vec<Cache>, gaps: &mut Gaps) -> Vec<Cache> {
     let mut kept: Vec<Cache> = Vec::with_capacity(caches.len());
-    let mut places: BTreeMap<(u32, CacheType, u32), usize> = BTreeMap::new();
+    let mut alike: BTreeMap<(u32, CacheType), Partition> = BTreeMap::new();
     for mut cache in caches {
-        let Cache { level, kind, .. } = cache;
-        let others: BTreeMap<u32, usize> = cache
-            .cpus
-            .iter()
-            .filter_map(|cpu| Some((cpu, *places.get(&(level, kind, cpu))?)))
-            .filter(|(_, place)| kept[*place].cpus != cache.cpus)
-            .collect();
-        for (cpu, place) in &others {
-            let (one, other) = (&kept[*place].cpus, &cache.cpus);
+        let level = cache.level;
+        let sets = alike.entry((level, cache.kind)).or_default();
+        let mut taken = CpuSet::new();
+        for cpu in cache.cpus.iter() {
+            let other = &cache.cpus;
+            let Some(one) = sets.set_of(cpu).filter(|one| *one != other) else { continue };
             let why = format!(
                 "{CPUS}/cpu*/cache: its cache of level {level} is shared by CPUs '{one}', and by another CPU's list by '{other}'"
             );
-            gaps.note(AGREED, *cpu, why);
+            gaps.note(AGREED, cpu, why);
+            taken.insert(cpu);
         }
-        let taken: CpuSet = others.into_keys().collect();
         cache.cpus = cache.cpus.difference(&taken);
         if !cache.cpus.is_empty() {
-            places.extend(cache.cpus.iter().map(|cpu| ((level, kind, cpu), kept.len())));
+            sets.add(&cache.cpus);
             kept.push(cache);
         }
     }

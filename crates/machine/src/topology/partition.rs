@@ -1,4 +1,4 @@
-//! Sets of CPUs that have no CPU in common: cores, packages.
+//! Sets of CPUs that have no CPU in common: cores, packages, those that share a cache of one level and kind.
 
 use std::collections::HashMap;
 

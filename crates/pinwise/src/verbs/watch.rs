@@ -3,6 +3,7 @@
 mod account;
 mod args;
 mod bpf_fault;
+mod caveats;
 mod counters;
 mod folded;
 mod live;

@@ -30,6 +30,11 @@ pub fn machine(outcome: &Outcome, name: &str) -> Machine {
     serde_json::from_str(&text(outcome, name)).unwrap_or_else(|why| panic!("{name}: {why}"))
 }
 
+/// What `--format json` wrote into a file.
+pub fn sheet(outcome: &Outcome, name: &str) -> Value {
+    serde_json::from_str(&text(outcome, name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+}
+
 /// A file of one JSON document a line.
 pub fn lines(outcome: &Outcome, name: &str) -> Vec<Value> {
     text(outcome, name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -3,16 +3,12 @@
 use rehearse::Outcome;
 use serde_json::Value;
 
-use crate::guest;
+use crate::guest::{self, sheet};
 
 /// What /proc/uptime and a look at which CPUs are online are late by, s.
 const LATE_S: f64 = 0.1;
 /// The same where a guest has little of its host's CPUs.
 const LATE_AT_MOST_S: f64 = 2.0;
-
-fn sheet(outcome: &Outcome, name: &str) -> Value {
-    serde_json::from_str(&guest::text(outcome, name)).unwrap_or_else(|why| panic!("{name}: {why}"))
-}
 
 /// A moment that the script wrote down, s since boot.
 fn moment(outcome: &Outcome, name: &str) -> f64 {

@@ -6,17 +6,13 @@ use std::time::Duration;
 use rehearse::{Guest, Outcome};
 use serde_json::Value;
 
-use crate::guest;
+use crate::guest::{self, sheet};
 
 /// `on CPU SCRIPT` runs a shell on a CPU, in the background.
 const FUNCTIONS: &str = "
     on() { taskset -c $1 sh -c \"$2\" & }
     spin='while :; do :; done'
 ";
-
-fn sheet(outcome: &Outcome, name: &str) -> Value {
-    serde_json::from_str(&guest::text(outcome, name)).unwrap_or_else(|why| panic!("{name}: {why}"))
-}
 
 fn count(outcome: &Outcome, name: &str) -> u64 {
     guest::text(outcome, name).trim().parse().unwrap_or_else(|why| panic!("{name}: {why}"))

@@ -141,17 +141,13 @@ impl Trace {
     /// CPUs that went offline or came online within it, by number.
     pub fn changed_cpus(&self) -> Vec<ChangedCpu> {
         let wall_ns = self.ended_ns.saturating_sub(self.began_ns);
-        let mut changed: BTreeMap<u32, ChangedCpu> = BTreeMap::new();
-        for event in &self.events {
-            let What::Offline { ns } = event.what else { continue };
-            let cpu = event.cpu;
-            let sum =
-                changed.entry(cpu).or_insert(ChangedCpu { cpu, offline_ns: 0, wall_ns, left: 0, came: 0 });
-            sum.offline_ns = sum.offline_ns.saturating_add(ns);
-            sum.left += u64::from(event.at_ns > self.began_ns.saturating_add(1));
-            sum.came += u64::from(event.at_ns.saturating_add(ns) < self.ended_ns);
-        }
-        changed.into_values().collect()
+        let absence = |event: &Event| {
+            let What::Offline { ns: offline_ns } = event.what else { return None };
+            let left = u64::from(event.at_ns > self.began_ns.saturating_add(1));
+            let came = u64::from(event.at_ns.saturating_add(offline_ns) < self.ended_ns);
+            Some(ChangedCpu { cpu: event.cpu, offline_ns, wall_ns, left, came })
+        };
+        ChangedCpu::summed(self.events.iter().filter_map(absence))
     }
 }
 

@@ -19,7 +19,7 @@ use super::summary;
 use crate::account::{Account, Counting, Names, Snapshot, Target, TaskAccount, TracePoints};
 use crate::bpf::CpuTables;
 use crate::meter::Meter;
-use crate::online::online;
+use crate::online::online_to_compare;
 
 /// What is to be measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,7 +178,7 @@ fn left(cpu: u32) -> Left {
         if look > 0 {
             std::thread::sleep(BETWEEN_LOOKS);
         }
-        if online(&Root::live()).is_ok_and(|online| !online.contains(cpu)) {
+        if online_to_compare(&Root::live()).is_ok_and(|online| !online.contains(cpu)) {
             return Left::Offline;
         }
     }
@@ -285,7 +285,7 @@ impl Session<'_> {
             self.missing.extend(account.missing);
         }
         self.cpus.sort_by(|a, b| {
-            // Of one that was left there is less to go by.
+            // Of a CPU that its loop left there is less to go by.
             let key = |cpu: &CpuNoise| (cpu.left.is_some(), cpu.share, cpu.longest_gap_ns);
             key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
         });

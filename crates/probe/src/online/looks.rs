@@ -107,26 +107,19 @@ impl OnlineLooks {
     /// CPUs that changed until the window ended, each change taken to be halfway between two looks.
     pub(crate) fn changed(&self, ended_ns: u64) -> Vec<ChangedCpu> {
         let began_ns = self.looked_ns.first().copied().unwrap_or(ended_ns);
-        let mut changed: BTreeMap<u32, ChangedCpu> = BTreeMap::new();
-        for (cpu, looks) in self.offline() {
-            let (Some(first), Some(last)) = (looks.offline_ns.first(), looks.offline_ns.last()) else {
-                continue;
-            };
+        let absence = |(cpu, looks): (u32, OfflineLooks<'_>)| {
+            let (first, last) = (looks.offline_ns.first()?, looks.offline_ns.last()?);
             let from_ns = halfway(looks.online_ns, *first);
             let until_ns = looks.back_ns.map_or(ended_ns, |back_ns| halfway(*last, back_ns));
-            let nothing = ChangedCpu {
+            Some(ChangedCpu {
                 cpu,
-                offline_ns: 0,
+                offline_ns: until_ns.saturating_sub(from_ns),
                 wall_ns: ended_ns.saturating_sub(began_ns),
-                left: 0,
-                came: 0,
-            };
-            let sum = changed.entry(cpu).or_insert(nothing);
-            sum.offline_ns = sum.offline_ns.saturating_add(until_ns.saturating_sub(from_ns));
-            sum.left += u64::from(looks.online_ns < *first);
-            sum.came += u64::from(looks.back_ns.is_some());
-        }
-        changed.into_values().collect()
+                left: u64::from(looks.online_ns < *first),
+                came: u64::from(looks.back_ns.is_some()),
+            })
+        };
+        ChangedCpu::summed(self.offline().filter_map(absence))
     }
 
     /// The longest time that a CPU can have been offline until the window ended, ns.

@@ -89,7 +89,7 @@ fn book(table: &interrupts::Interrupts<'_>, into: &mut Rows) -> Vec<Booked> {
             (_, Some(counts)) => (Some(into.counter(about, &columns, counts)), counts.len()),
             (Counted::System(count), _) => (Some(into.system(about, count)), 1),
             (Counted::Torn, _) => {
-                let why = "it has not one count for each CPU: one came or went while the kernel printed the row, or a count is no number";
+                let why = "it does not have one count for each CPU: one came or went while the kernel printed the row, or a count is no number";
                 into.missing(format_args!("interrupts/{}", row.name), why);
                 (None, 0)
             }

@@ -135,7 +135,7 @@ impl Own {
         }
         let Some(path) = &self.cpu_stat else { return };
         let Ok(text) = into.read(root, path) else { return };
-        if let Some(us) = kept(into, path, quotas::throttled_us(&text)) {
+        if let Some(us) = into.value_in(path, quotas::throttled_us(&text)) {
             let label = "time that the server's cgroup had used up its share of CPU time";
             into.system(Row { name: "server throttled", label, unit: "us", kind: Kind::Grows }, us);
         }
@@ -148,7 +148,7 @@ impl OwnMemory {
         let number = |into: &mut Rows, path: &str| {
             let text = into.read(root, path).ok()?;
             let number = text.trim().parse::<u64>().map_err(|why| Malformed::new(1, text.trim(), why));
-            kept(into, path, number.map(Some))
+            into.value_in(path, number.map(Some))
         };
         if let Some(usage) = number(into, &self.usage) {
             into.system_gauge(bytes("server usage", "memory of the server's cgroup"), usage);
@@ -157,21 +157,16 @@ impl OwnMemory {
         let of_file = self.swap.as_ref().and_then(|path| number(into, path));
         let swap = match of_file {
             Some(bytes) => Some(bytes),
-            None => kept(into, &self.stat, key_values::value(&stat, "swap")),
+            None => into.value_in(&self.stat, key_values::value(&stat, "swap")),
         };
         if let Some(swap) = swap {
             into.system_gauge(bytes("server swap", "of the server's cgroup, in swap"), swap);
         }
-        if let Some(faults) = kept(into, &self.stat, key_values::value(&stat, "pgmajfault")) {
+        if let Some(faults) = into.value_in(&self.stat, key_values::value(&stat, "pgmajfault")) {
             let label = "faults of the server that had to read";
             into.system(Row { name: "server pgmajfault", label, unit: "events", kind: Kind::Grows }, faults);
         }
     }
-}
-
-/// The number of a file, where it has one; one that cannot be read is noted.
-fn kept(into: &mut Rows, file: &str, value: Result<Option<u64>, Malformed>) -> Option<u64> {
-    into.kept(value.map_err(|why| Missing::new(file, why))).flatten()
 }
 
 #[cfg(test)]

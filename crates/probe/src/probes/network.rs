@@ -61,8 +61,7 @@ impl Probe for Network {
             let Some(text) = into.kept(text) else { continue };
             for (name, table, counter, label) in OF_TCP {
                 let value = net_counters::value(&text, table, counter);
-                let value = value.map_err(|why| Missing::new(format_args!("/proc/PID/net/{file}"), why));
-                if let Some(value) = into.kept(value).flatten() {
+                if let Some(value) = into.value_in(format_args!("/proc/PID/net/{file}"), value) {
                     into.system(Row { name, label, unit: "events", kind: Kind::Grows }, value);
                 }
             }

@@ -60,8 +60,7 @@ impl Probe for Quota {
             for (quota, cgroup) in found.iter() {
                 // A cgroup that is gone has nothing to say any more.
                 let Ok(text) = into.read(root, &quota.stat_file) else { continue };
-                let throttling = quotas::throttling(&text).map_err(|why| Missing::new(&quota.stat_file, why));
-                if let Some(throttling) = into.kept(throttling).flatten() {
+                if let Some(throttling) = into.value_in(&quota.stat_file, quotas::throttling(&text)) {
                     into.quota(QuotaReading { party, cgroup: cgroup.clone(), cpus: quota.cpus, throttling });
                 }
             }

@@ -8,15 +8,17 @@ use machine::procfs::pid_stat;
 
 use super::time::{Doing, StackTime};
 
-/// That nobody knows what a thread did that stopped its CPU, for as long as `offline_ns` says that the CPU of this number can have been offline.
+/// Splits the time of a thread that stopped its CPU: what it did is not known for as long as that CPU can have been offline (`offline_ns`, by
+/// number).
 pub(super) fn not_known(
     time: StackTime,
     is_of_kernel: impl Fn(u32) -> bool,
     offline_ns: impl Fn(u32) -> u64,
 ) -> impl Iterator<Item = StackTime> {
     let cpu = Some(&time).filter(|time| time.doing == Doing::OnCpu).and_then(|time| stops(&time.thread));
-    let cpu = cpu.filter(|_| is_of_kernel(time.pid));
-    let ns = cpu.map_or(0, offline_ns).min(time.ns);
+    let most_ns = cpu.map_or(0, offline_ns).min(time.ns);
+    // Asked last: it reads a file.
+    let ns = if most_ns > 0 && is_of_kernel(time.pid) { most_ns } else { 0 };
     let not_known = StackTime { doing: Doing::NotTold, count: 1, ns, ..time.clone() };
     let rest = StackTime { ns: time.ns - ns, ..time };
     let parts = match (ns, rest.ns) {

@@ -1,14 +1,14 @@
-//! CPUs that were not there all the time: what a window says first, for all its shares are of a machine that changed.
+//! CPUs that were not online all the time. A window says this first: its shares are of a machine that changed.
 
 use probe::account::ChangedCpu;
 
 use crate::account::figures::time;
 use crate::number;
 
-/// So many have a line each.
+/// Up to this many CPUs have a line each.
 const SHOWN: usize = 3;
 
-/// Shorter times are shown with their own unit, ns.
+/// Times shorter than this, ns, are shown with a unit of their own.
 const TENTHS_NS: u64 = 100_000_000;
 
 /// A line for each, or one for many; empty where all were online all the time.
@@ -17,8 +17,8 @@ pub fn lines(changed: &[ChangedCpu]) -> String {
         return changed.iter().map(line).collect();
     }
     let cpus: machine::CpuSet = changed.iter().map(|changed| changed.cpu).collect();
-    let longest = changed.iter().max_by_key(|changed| changed.offline_ns);
-    let longest = longest.filter(|changed| changed.offline_ns > 0);
+    let longest =
+        changed.iter().filter(|changed| changed.offline_ns > 0).max_by_key(|changed| changed.offline_ns);
     let longest = longest
         .map_or(String::new(), |changed| format!("; CPU {} longest: {}", changed.cpu, length(changed)));
     format!("CPUs {cpus} were offline for a part of the time{longest}.\n")
@@ -36,10 +36,11 @@ fn line(changed: &ChangedCpu) -> String {
 /// `4.0 of 6.0 s`.
 fn length(changed: &ChangedCpu) -> String {
     let s = |ns: u64| number::grouped(ns as f64 / 1e9, 1);
-    match changed.offline_ns < TENTHS_NS {
-        true => format!("{} of {} s", time(changed.offline_ns), s(changed.wall_ns)),
-        false => format!("{} of {} s", s(changed.offline_ns), s(changed.wall_ns)),
-    }
+    let offline = match changed.offline_ns < TENTHS_NS {
+        true => time(changed.offline_ns),
+        false => s(changed.offline_ns),
+    };
+    format!("{offline} of {} s", s(changed.wall_ns))
 }
 
 #[cfg(test)]

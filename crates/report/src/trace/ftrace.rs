@@ -97,7 +97,7 @@ impl<'a> Ftrace<'a> {
                     _ => Ok(()),
                 },
                 What::Offline { .. } => match self.of(event.cpu).current {
-                    // Drawn as idle, which is as nothing: it was nobody's.
+                    // Drawn as idle, which looks empty: nobody had the CPU.
                     Some(current) if current != 0 => {
                         self.switch(event, current, left_unseen(current), Some(idle_task(event.cpu)), file)
                     }
@@ -260,7 +260,7 @@ fn left_unseen(tid: u32) -> i64 {
     if tid >= NOT_WATCHED { states::IDLE } else { states::UNKNOWN }
 }
 
-/// The task that runs where nobody does.
+/// The idle task of a CPU.
 fn idle_task(cpu: u32) -> Task {
     let comm = Comm::from(format!("swapper/{cpu}").as_str());
     Task { tid: 0, pid: 0, comm, priority: 0, of_kernel: true, of_target: false }

@@ -19,7 +19,8 @@ const FEWEST_DIGITS: usize = 8;
 /// A container: its cgroup in each hierarchy that has one.
 type Same<'a> = Vec<&'a Place>;
 
-/// What of this machine has a name or an id. Each is read once, when first it is needed: engines keep a file for each container.
+/// What of this machine has a name or an id. What engines call their containers is read only when it is needed, and once: they keep a
+/// file for each.
 pub(super) struct Named<'a> {
     root: &'a Root,
     places: Vec<Place>,

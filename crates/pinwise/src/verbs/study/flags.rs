@@ -251,7 +251,7 @@ fn parse_neighbour(text: &str) -> Result<NeighbourSpec, Fault> {
     };
     let mut first_error = None;
     let mut found = None;
-    // Words for CPUs have colons themselves: the longest beginning that is one.
+    // The words for CPUs may have colons too: the longest beginning that parses is taken.
     for (at, _) in text.match_indices(':').take(MOST_COLONS) {
         match text[..at].parse::<CpuChoice>() {
             Ok(cpus) => found = Some(NeighbourSpec { command: text[at + 1..].to_string(), cpus }),

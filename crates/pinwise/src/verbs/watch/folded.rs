@@ -4,11 +4,12 @@ use std::sync::atomic::AtomicBool;
 
 use machine::{Fault, Machine, Root};
 use probe::stacks::{Summing, TimeByStack};
-use report::account::{changed_cpus, folded};
+use report::account::folded;
 use report::number;
 
 use super::args::Args;
 use super::bpf_fault::refused;
+use super::caveats;
 use super::new_processes::NewProcesses;
 use super::sheet;
 use super::target::Watched;
@@ -36,12 +37,7 @@ pub fn run(
         "pinwise: {} stacks, ns, written to {name}; flamegraph.pl --countname ns, inferno-flamegraph and speedscope draw them",
         number::count(stacks.lines().count())
     );
-    for line in changed_cpus::lines(&seen.changed_cpus).lines() {
-        note!("pinwise: {line}");
-    }
-    for missing in &seen.missing {
-        note!("pinwise: missing: {}: {}", missing.fact, missing.why);
-    }
+    caveats::note_all(&seen.changed_cpus, &seen.missing);
     Ok(Answer::Done)
 }
 

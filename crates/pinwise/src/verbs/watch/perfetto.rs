@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use machine::{Fault, Machine, Root};
 use probe::events::{Plan, Trace, Tracing};
-use report::account::changed_cpus;
 use report::number;
 
 use super::args::Args;
 use super::bpf_fault::refused;
+use super::caveats;
 use super::new_processes::NewProcesses;
 use super::target::Watched;
 use crate::notes::note;
@@ -47,12 +47,7 @@ pub fn run(
     let tracing = Tracing::begin(&plan, machine).map_err(|missing| refused(missing, remedy))?;
     let trace = take(args, tracing, root, watched, stop);
     write(&mut place, &trace, machine, &watched.title())?;
-    for line in changed_cpus::lines(&trace.changed_cpus()).lines() {
-        note!("pinwise: {line}");
-    }
-    for missing in &trace.missing {
-        note!("pinwise: missing: {}: {}", missing.fact, missing.why);
-    }
+    caveats::note_all(&trace.changed_cpus(), &trace.missing);
     Ok(Answer::Done)
 }
 

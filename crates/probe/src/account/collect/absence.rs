@@ -104,7 +104,7 @@ impl Absence {
 
     /// It has run again, or is found online. Until something happened there its record says nothing of the time since.
     pub(in crate::account) fn comes(&mut self, seen: &CpuHead, at_ns: u64) {
-        let Some(open) = self.open.filter(|open| open.has_run(seen)) else { return };
+        let Some(open) = self.back(seen).copied() else { return };
         let booked = open.booked(seen, at_ns);
         self.came += 1;
         self.over = self.over.plus(booked);
@@ -115,7 +115,7 @@ impl Absence {
         self.open = None;
     }
 
-    /// Whether it goes on by what was seen, and the CPU has run again by this record.
+    /// Whether the CPU has run again by this record, though it was not seen to come back.
     pub(in crate::account) fn is_over(&self, seen: &CpuHead) -> bool {
         self.back(seen).is_some()
     }

@@ -183,7 +183,7 @@ impl Counting {
         Ok(())
     }
 
-    /// A target of which no thread is known by now is none: those that sleep were met by the walk.
+    /// Fails where the target is alive and no thread of it is known by now: the walk meets those that sleep, too.
     fn must_be_met(&mut self, target: &Target) -> Result<(), Missing> {
         let mut slots = self.slots();
         let met = slots.any(|slot| self.tables.threads.get(slot).is_some_and(|thread| thread.tid != 0));

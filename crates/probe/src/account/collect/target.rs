@@ -91,16 +91,7 @@ pub(crate) fn namespace_of(target: &Target) -> Result<u32, Missing> {
 
 /// Whether a thread of the target is there, and has not exited.
 fn is_alive(target: &Target) -> bool {
-    let root = Root::live();
-    let is_one = |number: &u32, tid: &String| {
-        let is_meant = !matches!(target, Target::Threads(_)) || tid.parse::<u32>() == Ok(*number);
-        let text = root.read_bytes(format!("/proc/{number}/task/{tid}/stat")).unwrap_or_default();
-        is_meant && pid_stat::parse(&String::from_utf8_lossy(&text)).is_ok_and(|stat| !stat.has_exited())
-    };
-    target.numbers().0.iter().any(|number| {
-        let tids = root.list(format!("/proc/{number}/task")).unwrap_or_default();
-        tids.iter().any(|tid| is_one(number, tid))
-    })
+    !threads_of(target).is_empty()
 }
 
 /// Why programs in the kernel met nobody of a target that /proc shows alive: their walk (kernel/bpf/task_iter.c) meets the tasks of the

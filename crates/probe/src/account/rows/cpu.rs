@@ -118,6 +118,12 @@ impl CpuAccount {
         self.wall_ns.saturating_sub(self.offline_ns())
     }
 
+    /// Share of a part of it in the time in which it was online; `None` where it was offline all along.
+    pub fn share_of_online(&self, ns: u64) -> Option<f64> {
+        let online_ns = self.online_ns();
+        (online_ns > 0).then(|| ns as f64 / online_ns as f64)
+    }
+
     /// What does not add up, ns.
     pub fn unaccounted_ns(&self) -> i64 {
         let parts = [

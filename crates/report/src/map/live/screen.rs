@@ -129,12 +129,12 @@ fn amount(now: &Now, view: &View, count: Option<u64>, noun: &str) -> String {
     }
 }
 
-/// The same of a count that may not be known: then it is `?`.
+/// A count in a cell; `?` where it is not known.
 fn cell_of(now: &Now, view: &View, count: Option<u64>) -> String {
     known(count.map(|count| cell(now, view, count)))
 }
 
-/// A count in a cell: a rate, or the total.
+/// A known count in a cell: a rate, or the total.
 fn cell(now: &Now, view: &View, count: u64) -> String {
     number::compact(if view.totals { count as f64 } else { now.rate(count) })
 }

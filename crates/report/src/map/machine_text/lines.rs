@@ -17,8 +17,8 @@ pub(super) fn facts(title: &str, facts: &[(&str, Option<String>)]) -> String {
     if lines.is_empty() { lines } else { format!("{}\n{lines}", visible::one_line(title)) }
 }
 
-/// `start` and then `words`, broken at blanks before [`WIDTH`]; further lines begin at column `indent`. A line end in the words is written
-/// out: it may be a name's, and what comes behind it must not look like a line of ours.
+/// `start` and then `words`, broken at blanks before [`WIDTH`]; further lines begin at column `indent`. A line end in the words is
+/// escaped: it may come from a name, and what follows it must not look like a line of ours.
 pub(super) fn wrapped(start: &str, words: &str, indent: usize) -> String {
     let mut text = visible::one_line(start).into_owned();
     let mut column = width(&text);

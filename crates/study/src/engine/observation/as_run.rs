@@ -89,7 +89,7 @@ fn all_cpus_us(observation: &Observation, columns: &[&str]) -> Option<u64> {
     columns.iter().map(column).try_fold(0, |sum: u64, us| Some(sum.saturating_add(us?)))
 }
 
-/// CPUs that /proc/stat has: those of the column that was read of the most.
+/// How many CPUs /proc/stat has: as many as the column that was read for the most of them.
 fn cpus_of_stat(observation: &Observation) -> Option<usize> {
     let of_stat = observation.counters.iter().filter(|counter| counter.probe == "stat");
     of_stat.map(|counter| counter.by_cpu.len()).max()

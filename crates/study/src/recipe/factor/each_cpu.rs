@@ -16,6 +16,19 @@ pub struct EachCpu {
     pub cpus: Option<CpuChoice>,
 }
 
+impl EachCpu {
+    /// The CPUs to try on a machine: all that may be used where none is named.
+    ///
+    /// # Errors
+    /// CPUs that the machine does not have, or that may not be used.
+    pub(crate) fn tried(&self, machine: &Machine) -> Result<CpuSet, Fault> {
+        match &self.cpus {
+            Some(cpus) => cpus.on(machine),
+            None => Ok(machine.usable()),
+        }
+    }
+}
+
 impl FactorKind for EachCpu {
     fn name(&self) -> String {
         "cpu".into()
@@ -26,11 +39,7 @@ impl FactorKind for EachCpu {
     }
 
     fn levels(&self, machine: &Machine, _load: Option<&CpuSet>) -> Result<Vec<Level>, Fault> {
-        let cpus = match &self.cpus {
-            Some(cpus) => cpus.on(machine)?,
-            None => machine.usable(),
-        };
-        Ok(cpus.iter().map(on_cpu).collect())
+        Ok(self.tried(machine)?.iter().map(on_cpu).collect())
     }
 }
 

@@ -21,7 +21,7 @@ fn of_request(errno: i32) -> Option<Refusal> {
             "remove it if it is no longer used, or choose another name",
         ),
         libc::ENOTDIR | libc::EISDIR | libc::ELOOP | libc::ENAMETOOLONG => Refusal::usage(
-            "the path is not one of such an object",
+            "the path does not lead to an object of this kind",
             "check each part of the path: what is a folder, and what is a file",
         ),
         _ => return None,

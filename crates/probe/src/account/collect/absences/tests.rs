@@ -34,6 +34,15 @@ impl Played {
         Self { absences, head: CpuHead::zeroed(), stopper: TakerSeen::zeroed() }
     }
 
+    /// CPU 3 is stopped at 2 s, and the look after that finds these online.
+    fn stopped(online: &str) -> Self {
+        let mut played = Self::with_online("0-3");
+        played.look(1_950, "0-3");
+        played.is_stopped();
+        played.look(2_050, online);
+        played
+    }
+
     fn look(&mut self, ms: u64, online: &str) {
         let head = self.head;
         self.absences.see(set(online), at(ms), |_| head, || at(ms));
@@ -89,10 +98,7 @@ fn stopper_ms(account: &Account) -> u64 {
 
 #[test]
 fn a_cpu_that_is_away_at_the_end_was_had_by_nobody() {
-    let mut played = Played::with_online("0-3");
-    played.look(1_950, "0-3");
-    played.is_stopped();
-    played.look(2_050, "0-2");
+    let mut played = Played::stopped("0-2");
     played.look(5_950, "0-2");
     let account = played.account(6_000);
     assert_eq!(parts(&account, 3), [0, 2_000, 0, 4_000]);
@@ -115,10 +121,7 @@ fn a_cpu_that_was_away_in_between_has_that_time_apart_wherever_it_was_booked() {
         },
     ];
     for book in ways {
-        let mut played = Played::with_online("0-3");
-        played.look(1_950, "0-3");
-        played.is_stopped();
-        played.look(2_050, "0-2");
+        let mut played = Played::stopped("0-2");
         played.look(4_950, "0-2");
         let away = played.account(4_950);
         book(&mut played, absence_ns);
@@ -147,10 +150,7 @@ fn a_cpu_that_was_away_in_between_has_that_time_apart_wherever_it_was_booked() {
 
 #[test]
 fn a_cpu_that_came_and_left_again_between_two_looks_was_offline_twice() {
-    let mut played = Played::with_online("0-3");
-    played.look(1_950, "0-3");
-    played.is_stopped();
-    played.look(2_050, "0-2");
+    let mut played = Played::stopped("0-2");
     played.look(2_990, "0-2");
     // It is back at 3 s, and stopped again at 3.04 s.
     (played.head.idle_ns, played.head.switches) = (3_040 * MS, 13);
@@ -166,10 +166,7 @@ fn a_cpu_that_came_and_left_again_between_two_looks_was_offline_twice() {
 #[test]
 fn siblings_that_leave_together_are_each_seen() {
     // Control of SMT takes the second thread of each core offline.
-    let mut played = Played::with_online("0-3");
-    played.look(1_950, "0-3");
-    played.is_stopped();
-    played.look(2_050, "0,2");
+    let played = Played::stopped("0,2");
     assert_eq!(played.absences.by_cpu().keys().copied().collect::<Vec<_>>(), [1, 3]);
     assert_eq!(parts(&played.account(6_000), 3), [0, 2_000, 0, 4_000]);
 }
