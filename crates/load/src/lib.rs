@@ -28,7 +28,7 @@ pub mod workloads;
 
 pub use clock::monotonic_ns;
 pub use interference::busy_cpu::Spin;
-pub use interference::interrupt_cost::interrupt_cost_ns;
+pub use interference::interrupt_cost::{interrupt_cost_ns, interrupts_taking};
 pub use interference::storm::Storm;
 pub use interference::thief::Thief;
 pub use interference::{storm, thief};

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use machine::{Class, CpuSet, Fault, Root, procfs};
 
 use crate::clock::{monotonic_ns, thread_cpu_ns};
-use crate::interference::storm::Storm;
+use crate::interference::storm::{RATES_PER_S, Storm};
 use crate::workloads::string::work::{digest, rounds_for};
 
 const RATE_PER_S: u32 = 10_000;
@@ -43,6 +43,22 @@ pub fn interrupt_cost_ns(cpu: u32) -> Result<f64, Fault> {
         let cause = "lost in the noise: the work was not slower with interrupts than without";
         Fault::new(Class::MachineLacks, object, cause, "try again when less runs on this CPU")
     })
+}
+
+/// The shares of a CPU that interrupts may be asked to take.
+const SHARES: std::ops::RangeInclusive<f64> = 0.01..=0.5;
+
+/// Timer interrupts a second that take `share` of `cpu`, from what one costs there now, within [`RATES_PER_S`].
+///
+/// Takes some 0.7 s. Fails as [`interrupt_cost_ns`] does, and when the share is below 0.01 or above 0.5.
+pub fn interrupts_taking(cpu: u32, share: f64) -> Result<u32, Fault> {
+    if !SHARES.contains(&share) {
+        let object = format!("interrupts that take {share} of CPU {cpu}");
+        let remedy = format!("choose {} to {}", SHARES.start(), SHARES.end());
+        return Err(Fault::new(Class::Usage, object, "out of range", remedy));
+    }
+    let rate_per_s = share * 1e9 / interrupt_cost_ns(cpu)?;
+    Ok((rate_per_s as u32).clamp(*RATES_PER_S.start(), *RATES_PER_S.end()))
 }
 
 /// The clock that sees the interrupts and as little else as can be.
@@ -138,6 +154,13 @@ mod tests {
         assert_eq!(accounts_interrupts(without, 7), None, "no such CPU");
         assert_eq!(accounts_interrupts("cpu0 4 0 x", 0), None, "malformed");
         assert_eq!(accounts_interrupts("", 0), None);
+    }
+
+    #[test]
+    fn a_share_of_nothing_or_of_more_than_half_is_refused() {
+        for share in [0.0, 0.9, f64::NAN] {
+            assert_eq!(interrupts_taking(0, share).unwrap_err().class, Class::Usage, "{share}");
+        }
     }
 
     #[test]

@@ -8,14 +8,17 @@ use crate::output::Answer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  pinwise storm --cpu 1 --rate 10000 --for 30       about a quarter of CPU 1 for half a minute")]
+  pinwise storm --cpu 1 --share 0.25 --for 30       a quarter of CPU 1 for half a minute")]
 pub struct Args {
     /// The CPU
     #[arg(long)]
     cpu: u32,
-    /// Timer interrupts a second, 100 to 20000
+    /// Timer interrupts a second, 100 to 100000
     #[arg(long, default_value_t = 10_000)]
     rate: u32,
+    /// Instead of a rate: as many interrupts as take this share of the CPU, 0.01 to 0.5, by what one costs there (measured first, 0.7 s)
+    #[arg(long, value_name = "SHARE", conflicts_with = "rate")]
+    share: Option<f64>,
     /// How long, s (at most 3600)
     #[arg(long = "for", value_name = "S", default_value_t = 30.0)]
     for_s: f64,
@@ -23,6 +26,7 @@ pub struct Args {
 
 /// Storms, then ends.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    load::storm::run(args.cpu, args.rate, args.for_s)?;
+    let rate_per_s = args.share.map_or(Ok(args.rate), |share| load::interrupts_taking(args.cpu, share))?;
+    load::storm::run(args.cpu, rate_per_s, args.for_s)?;
     Ok(Answer::Done)
 }

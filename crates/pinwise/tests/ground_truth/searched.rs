@@ -19,14 +19,14 @@ const TRIALS: usize = 24;
 const AS_GOOD: f64 = 0.08;
 
 /// The recipe without that in which the two studies differ: a storm on CPU 1, and the steering of receive work as factors.
-fn recipe(bed: &Testbed, blocks: usize) -> String {
+fn recipe(bed: &Testbed, rate_per_s: u32, blocks: usize) -> String {
     let steering = |netns: &str, device: &str| {
         format!(
             "[[factors]]\nkind = \"knob\"\nknob = \"rps-cpus\"\ntarget = \"{netns}:{device}/rx-0\"\nvalues = [\"0\", \"1\"]\n"
         )
     };
     format!(
-        "seed = 11\nneighbours = [{{ command = \"{{exe}} storm --cpu {{cpu}} --rate 10000 --for 60\", cpus = \"1\" }}]\n\
+        "seed = 11\nneighbours = [{{ command = \"{{exe}} storm --cpu {{cpu}} --rate {rate_per_s} --for 60\", cpus = \"1\" }}]\n\
          [budget]\nblocks = {blocks}\nwindow_s = 0.3\nwarm_up_cap_s = 0.1\nattempts = 1\n\
          [server]\nnetns = \"{}\"\naddress = \"{}\"\n[load]\ndriver = \"string\"\nnetns = \"{}\"\n{}{}",
         bed.server,
@@ -69,11 +69,14 @@ mod soak {
     #[ignore = "ground truth: needs root, ip netns and some 2 minutes; run by `make soak`"]
     fn a_search_finds_what_a_study_of_all_combinations_finds_in_half_its_trials() {
         let Some(bed) = Testbed::new() else { return };
+        let Some(rate_per_s) = crate::storms::taking_a_quarter(1) else { return };
         let all = "[[factors]]\nkind = \"places\"\nname = \"cpus\"\nlevels = [{ name = \"cpu 0\", server = \"0\" }, \
                    { name = \"cpu 1\", server = \"1\" }, { name = \"both\", server = \"0-1\" }]\n";
-        let (searched, in_search) =
-            study("search", &format!("{}[search]\ntrials = {TRIALS}\n", recipe(&bed, BLOCKS_FRESH)));
-        let (exhaustive, in_all) = study("all", &format!("{}{all}", recipe(&bed, BLOCKS_OF_ALL)));
+        let (searched, in_search) = study(
+            "search",
+            &format!("{}[search]\ntrials = {TRIALS}\n", recipe(&bed, rate_per_s, BLOCKS_FRESH)),
+        );
+        let (exhaustive, in_all) = study("all", &format!("{}{all}", recipe(&bed, rate_per_s, BLOCKS_OF_ALL)));
         let figures: BTreeMap<(String, Vec<String>), Vec<f64>> = exhaustive["arms"]
             .as_array()
             .unwrap()

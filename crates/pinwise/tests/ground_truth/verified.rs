@@ -48,9 +48,6 @@ fn a_plan_that_makes_it_worse_is_never_called_a_gain() {
     eprintln!("a server on the CPU that receives: {}", reported["contrast"]);
 }
 
-/// Timer interrupts a second on CPU 0, where the server is. Feasibility: -24 to -30 %.
-const RATE_PER_S: u32 = 10_000;
-
 /// How often a gain that is there may stay undecided: on a shared host that is an honest answer to a noisy minute.
 const ATTEMPTS: usize = 3;
 
@@ -121,7 +118,7 @@ fn verdict(bench: &Bench) -> Value {
 #[ignore = "ground truth: needs root, ip netns and some 5 minutes; run by `make test`"]
 fn a_server_that_is_moved_off_a_storm_gains_and_into_one_does_not() {
     let Some(bed) = Testbed::new() else { return };
-    let Some(storm) = storms::start(0, RATE_PER_S) else { return };
+    let Some((storm, rate_per_s)) = storms::start_taking_a_quarter(0) else { return };
     let (bench, server) = (Bench::new(), Server::new());
     if !planned(&bench, &bed) {
         return;
@@ -142,7 +139,7 @@ fn a_server_that_is_moved_off_a_storm_gains_and_into_one_does_not() {
     }
     match reported.last().filter(|reported| holds(reported)) {
         Some(reported) => eprintln!("off the storm: {}", reported["contrast"]),
-        None if !rate.is_at_least(RATE_PER_S) => eprintln!("the kernel held the storm back"),
+        None if !rate.is_at_least(rate_per_s) => eprintln!("the kernel held the storm back"),
         // On a host that others use silence is an honest answer, if the same placement twice differs as much.
         None if reported.iter().all(is_noisy) => eprintln!("the host is too noisy"),
         None => panic!("the gain was not seen in {ATTEMPTS} verifications: {reported:#?}"),
@@ -150,7 +147,7 @@ fn a_server_that_is_moved_off_a_storm_gains_and_into_one_does_not() {
 
     // The same placement is the wrong one when the storm is on the other CPU.
     drop(storm);
-    let Some(_storm) = storms::start(1, RATE_PER_S) else { return };
+    let Some((_storm, _)) = storms::start_taking_a_quarter(1) else { return };
     let reported = verdict(&bench);
     assert!(
         !holds(&reported) && reported["contrast"]["verdict"] != "better",

@@ -5,7 +5,7 @@ use probe::account::SleepReason;
 use probe::{Busy, Party, Situation, TreeSeen};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::limit;
+use crate::diagnosis::limit::{self, Limit};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
@@ -24,7 +24,7 @@ static ABOUT: About = About {
     title: "clients",
     costs: Costs::Asleep,
     docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in \
-           flight: no placement of the server makes it faster. A client that waits for a CPU beside a hog looks like a slow server from \
+           flight: no placement of the server makes it faster. Clients that wait for a CPU are named also when the server sleeps less. A client that waits for a CPU beside a hog looks like a slow server from \
            outside. Look-alikes: a server that sleeps at a lock or in a timer of its own; clients of other hosts, which cannot be seen \
            from here.",
 };
@@ -45,40 +45,34 @@ impl Rule for SlowClient {
                 .time
                 .asleep_share(SleepReason::Input)
                 .is_none_or(|input| input * scene.time.wall_ns >= MOSTLY * scene.time.asleep_ns);
-        if saturation >= limit::HAS_ROOM || !waits_for_input {
+        if !waits_for_input || limit::of(scene, &[]) != Limit::Load {
             return Looked::Fine;
         }
         let window_us = scene.situation.observation.window_s() * 1e6;
         let followed_us = if clients.followed_us > 0 { clients.followed_us as f64 } else { window_us };
         let busy = sum(clients, |thread| thread.on_cpu_us) / followed_us;
         let waits = sum(clients, |thread| thread.waited_us) / followed_us;
+        // A server with less room is faster when its placement is, also with such clients; only those that wait are held back themselves.
+        if saturation >= limit::HAS_ROOM && waits < WAITS {
+            return Looked::Fine;
+        }
         let in_flight: u64 = connections.peers.iter().map(|peer| peer.connections).sum();
         let Some(first) = connections.peers.first() else { return Looked::DoesNotApply };
         let who = match connections.peers.len() {
             1 => format!("Its client {} (process {})", first.comm, first.pid),
             n => format!("Its {n} clients ({}, process {}, and others)", first.comm, first.pid),
         };
-        let claim = match (waits >= WAITS, busy >= BUSY) {
-            (true, _) => {
-                format!("{who} waited for a CPU for {} of the window: something has it", percent(waits))
-            }
-            (false, true) => format!("{who} is busy with its own work for {} of a CPU", percent(busy)),
-            (false, false) if in_flight == 0 => format!("{who} asks little"),
-            (false, false) => {
-                format!("{who} asks little: {in_flight} {}", plural("connection", in_flight as usize))
-            }
-        };
+        let claim = claim(&who, waits, busy, in_flight);
         let subject = Subject::Process { pid: first.pid };
+        let idle = 1.0 - saturation;
+        let costs = if waits >= WAITS { idle.min(waits) } else { idle };
         // Without an account it is not known what the server sleeps for.
         let cause = match scene.situation.account {
-            Some(_) => Cause::seen(ABOUT.id, subject, 1.0 - saturation, claim),
+            Some(_) => Cause::seen(ABOUT.id, subject, costs, claim),
             None => Cause::possible(ABOUT.id, subject, claim),
         };
         let cause = cause
-            .because(format!(
-                "the server had nothing to do for {} of what it could",
-                percent(1.0 - saturation)
-            ))
+            .because(format!("the server had nothing to do for {} of what it could", percent(idle)))
             .figure("client_busy_cpus", busy)
             .figure("client_waited_share", waits)
             .figure("connections", in_flight as f64);
@@ -90,6 +84,17 @@ impl Rule for SlowClient {
             )),
         };
         Looked::Found(vec![with_remedy(scene, cause, waits)])
+    }
+}
+
+fn claim(who: &str, waits: f64, busy: f64, in_flight: u64) -> String {
+    match (waits >= WAITS, busy >= BUSY) {
+        (true, _) => format!("{who} waited for a CPU for {} of the window: something has it", percent(waits)),
+        (false, true) => format!("{who} is busy with its own work for {} of a CPU", percent(busy)),
+        (false, false) if in_flight == 0 => format!("{who} asks little"),
+        (false, false) => {
+            format!("{who} asks little: {in_flight} {}", plural("connection", in_flight as usize))
+        }
     }
 }
 
