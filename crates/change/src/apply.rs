@@ -1,6 +1,7 @@
 //! Putting a plan in force: all of it, or nothing.
 
 mod obstacle;
+mod ownership;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ use crate::ledger::{self, Session};
 use crate::record::Entry;
 use crate::undo::rollback::Undone;
 use obstacle::{Ground, obstacle};
+use ownership::refusal_by_owner;
 
 /// What one act of a setting would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -183,9 +185,12 @@ fn foresee_one(
     match asked {
         Ok(acts) => {
             let to_do = acts.iter().filter(|act| !is_so(kernel, act));
-            let foreseen_act = |act: &Act| match obstacle(ground, kernel, act, earlier) {
-                Some(fault) => Err(fault),
-                None => foresee_act(kernel, act),
+            let foreseen_act = |act: &Act| {
+                let refused = refusal_by_owner(kernel, act);
+                match refused.or_else(|| obstacle(ground, kernel, act, earlier)) {
+                    Some(fault) => Err(fault),
+                    None => foresee_act(kernel, act),
+                }
             };
             match to_do.map(foreseen_act).collect::<Result<Vec<_>, _>>() {
                 Ok(acts) => (foreseen.already, foreseen.acts) = (acts.is_empty(), acts),

@@ -40,7 +40,7 @@ pub use network::Network;
 pub use platform::{PlacedFile, Platform};
 pub use processes::{Gated, ProcessSeen, Processes};
 pub use scheduling_state::{SchedulingState, policy_text};
-pub use threads::Threads;
+pub use threads::{Threads, Users};
 
 pub(crate) use memory::swap;
 pub(crate) use platform::parameters;

@@ -4,7 +4,10 @@ use std::fs;
 use std::io;
 
 use machine::procfs::pid_stat::{self, PidStat};
+use machine::procfs::pid_status;
 use machine::{CpuSet, ProcessRef};
+
+use crate::kernel::Users;
 
 /// A part of /proc/PID/stat or /proc/PID/task/TID/stat.
 ///
@@ -43,6 +46,25 @@ pub fn allowed_cpus(pid: u32, tid: u32) -> io::Result<CpuSet> {
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let list = list.ok_or_else(|| invalid("there is no Cpus_allowed_list in its status"))?;
     CpuSet::from_list(list).map_err(invalid)
+}
+
+/// The users of a thread, as our own user namespace numbers them.
+///
+/// # Errors
+/// Those of open(2) and read(2); `Unsupported` where it is seen to be in another user namespace; its status names no users.
+pub fn users(pid: u32, tid: u32) -> io::Result<Users> {
+    let namespace = |of: &str| fs::read_link(format!("/proc/{of}/ns/user"));
+    // Of a process over which we have no rights the namespace is hidden: then it is none that gives us some.
+    if let (Ok(its), Ok(own)) = (namespace(&pid.to_string()), namespace("self"))
+        && its != own
+    {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "it is in another user namespace"));
+    }
+    let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
+    let status = String::from_utf8_lossy(&status);
+    let users = pid_status::parse(&status).map_err(invalid)?.uids;
+    let [real, effective, ..] = users.ok_or_else(|| invalid("there is no Uid in its status"))?;
+    Ok(Users { real, effective })
 }
 
 /// Whether an error about a process or thread says that it has ended.

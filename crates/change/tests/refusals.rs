@@ -8,6 +8,7 @@ use std::sync::Arc;
 use every_act::Machine;
 use machine::{Act, Class, CpuSet, Fault, Plan, Planned, ProcessFile, ProcessRef, Root, ThreadRef, Tree};
 use pinwise_change::apply::foresee;
+use pinwise_change::kernel::Users;
 use pinwise_change::{EmulatedKernel, Hand};
 
 /// "Operation is not supported", of the kernel alone (include/linux/errno.h).
@@ -196,4 +197,35 @@ fn a_dry_run_foresees_what_the_kernel_will_refuse() {
     assert!(faults[2].as_ref().unwrap().contains("root domain"), "{faults:?}");
     kernel.add_file("/proc/50/task/50/stat", &of_policy(1));
     assert_eq!(foreseen(&kernel, &plan)[2], None, "a real-time thread may be pinned");
+}
+
+#[test]
+fn a_dry_run_foresees_that_a_process_of_another_user_may_not_be_set() {
+    let (kernel, dir) = (EmulatedKernel::new(), tempfile::tempdir().unwrap());
+    let ProcessRef { start_time_ticks, .. } = kernel.add_process(50, 1);
+    let zeros = "0 ".repeat(18);
+    let stat =
+        format!("50 (s) S 1 50 50 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start_time_ticks} {zeros}0 0 0 0\n");
+    kernel.add_file("/proc/50/task/50/stat", &stat);
+    kernel.add_file("/proc/50/task/50/status", "Name:\ts\nCpus_allowed_list:\t0-3\n");
+    kernel.add_file("/sys/devices/system/cpu/online", "0-3\n");
+    let plan = Plan {
+        settings: vec![planned("process-affinity", "50", "1"), planned("process-affinity", "50", "0-3")],
+        ..Plan::default()
+    };
+    let of_user = |user| Users { real: user, effective: user };
+    kernel.alter(1000, |own| own.users = of_user(1000));
+    kernel.alter(50, |thread| thread.users = of_user(107));
+    assert!(foreseen(&kernel, &plan).iter().all(Option::is_none), "with CAP_SYS_NICE");
+    kernel.drop_privilege();
+    let changes = kernel.changes();
+    let faults = foreseen(&kernel, &plan);
+    assert_eq!(faults[1], None, "it is so already, and nothing would be done");
+    assert_eq!(kernel.changes(), changes, "nothing is tried");
+    let thread = ThreadRef { pid: 50, tid: 50, start_time_ticks };
+    let mut hand = Hand::with(Arc::new(kernel.clone()), dir.path(), "test").unwrap();
+    let refused = hand.perform(&Act::SetAffinity { thread, cpus: CpuSet::single(1) }).unwrap_err();
+    assert_eq!((refused.class, faults[0].clone()), (Class::NotPermitted, Some(refused.to_string())));
+    kernel.alter(50, |thread| thread.users = of_user(1000));
+    assert!(foreseen(&kernel, &plan).iter().all(Option::is_none), "it is ours");
 }

@@ -6,12 +6,12 @@ use std::io;
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Outside;
 
 /// What kind of failure it is; the exit code of the binary follows from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// The answer is no (exit code 1).

@@ -1,5 +1,7 @@
 //! The cgroup that a process is in.
 
+mod cause;
+
 use std::io;
 use std::path::Path;
 
@@ -52,12 +54,12 @@ impl Operation for CgroupMembership<'_> {
     }
 
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
-        kernel.join_cgroup(self.process.pid, self.path)
+        self.join(kernel, self.path)
     }
 
     fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
         let Value::Cgroup { path, affinity } = old else { return Err(unfit()) };
-        kernel.join_cgroup(self.process.pid, path)?;
+        self.join(kernel, path)?;
         // Kernels before 6.2 forget a thread's own affinity when its cpuset changes.
         for (tid, cpus) in affinity {
             if kernel.affinity(self.process.pid, *tid).is_ok_and(|now| now != *cpus) {
@@ -91,6 +93,9 @@ impl Operation for CgroupMembership<'_> {
     }
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        if let Some(cause) = cause::of(error) {
+            return Some(cause.refusal());
+        }
         match error.raw_os_error() {
             Some(libc::ENOENT) => {
                 Some(Refusal::unavailable("the cgroup is not there", "create it first, or check the path"))
@@ -119,5 +124,13 @@ impl Operation for CgroupMembership<'_> {
             )),
             _ => None,
         }
+    }
+}
+
+impl CgroupMembership<'_> {
+    /// Moves the process. Several numbers have two causes, which its threads and the files of the cgroup distinguish.
+    fn join(&self, kernel: &dyn Kernel, path: &Path) -> io::Result<()> {
+        let pid = self.process.pid;
+        kernel.join_cgroup(pid, path).map_err(|error| cause::explained(kernel, pid, path, error))
     }
 }

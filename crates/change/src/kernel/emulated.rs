@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::ProcessRef;
 
+use crate::kernel::threads::Users;
 use crate::namespace::Namespace;
 use crate::subject::{Scope, scope};
 use identities::Identities;
@@ -68,6 +69,22 @@ impl Inner {
     /// A thread. Errors: `ESRCH`.
     pub fn thread(&mut self, tid: u32) -> io::Result<&mut EmulatedThread> {
         self.state.threads.get_mut(&tid).ok_or_else(|| error(libc::ESRCH))
+    }
+
+    /// The users of the caller.
+    pub fn own_users(&self) -> Users {
+        self.state.threads.get(&OWN_PID).map(|own| own.users).unwrap_or_default()
+    }
+
+    /// Whether the caller may change a thread: with CAP_SYS_NICE, or by a rule about its users and those of the thread.
+    ///
+    /// Errors: `ESRCH`; `EPERM`.
+    pub fn permit(&mut self, tid: u32, rule: fn(Users, Users) -> bool) -> io::Result<()> {
+        let of = self.thread(tid)?.users;
+        match !self.unprivileged || rule(self.own_users(), of) {
+            true => Ok(()),
+            false => Err(error(libc::EPERM)),
+        }
     }
 
     /// Errors: `ESRCH` when the process has gone, or its number belongs to another one.

@@ -4,6 +4,7 @@
 mod emulated;
 mod live;
 pub(crate) mod sched;
+mod users;
 mod util_clamp;
 
 use std::io;
@@ -11,6 +12,7 @@ use std::io;
 use machine::{CpuSet, UtilClamp};
 
 use super::scheduling_state::SchedulingState;
+pub use users::Users;
 
 /// Reads and sets the scheduling of threads. `tid` is the number of a thread; 0 is the calling one.
 ///
@@ -59,6 +61,16 @@ pub trait Threads {
 
     /// Whether this process may raise a priority (CAP_SYS_NICE). Without it a priority that was lowered stays low.
     fn may_raise_priority(&self) -> bool;
+
+    /// The users of a thread, as the user namespace of this process numbers them.
+    ///
+    /// # Errors
+    /// `Unsupported` when the thread is seen to be in another user namespace, in which this process may have rights that its own
+    /// capabilities do not show.
+    fn users(&self, pid: u32, tid: u32) -> io::Result<Users>;
+
+    /// The users of the calling thread.
+    fn own_users(&self) -> Users;
 
     /// Start of a thread in clock ticks since boot (`starttime` of proc_pid_stat(5)).
     ///

@@ -1,22 +1,13 @@
-//! How a choice of CPUs is written: words between `&` and commas, with positions in what is wrong. Pure; knows no machine.
+//! How a choice of CPUs is written: words between `&` and commas, and parentheses around a choice that stands for a word. Pure; knows
+//! no machine.
 
-use std::fmt;
+mod print;
+mod read;
 
 use crate::CpuSet;
 use crate::cpu_groups::GroupKind;
-use crate::cpuset::HIGHEST;
 
-/// Longest text that is read, bytes.
-const LONGEST: usize = 64 << 10;
-
-/// Most CPUs that the lists of one text name together: overlapping ranges are no reason to fill memory.
-const MOST_LISTED: u32 = 4 * HIGHEST;
-
-/// Most words of one text: for each the groups of the machine are worked out.
-const MOST_WORDS: usize = 256;
-
-/// Longest name of a kind of core, bytes.
-const LONGEST_NAME: usize = 32;
+pub(super) use read::parse;
 
 /// An end of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +90,8 @@ pub(super) enum Word {
     Listed(Range),
     Apart(Apart, Option<Range>),
     Groups(GroupKind, Which),
+    /// A choice in parentheses.
+    Parenthesised(Choice),
 }
 
 /// A word, or with `!` all others.
@@ -153,218 +146,6 @@ impl Choice {
             set.extend((from..=to).filter(|number| range.takes(from, *number)));
         }
         Some(set)
-    }
-}
-
-/// What is wrong, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wrong {
-    /// Bytes from the start of the text.
-    pub(super) at: usize,
-    pub(super) why: String,
-}
-
-/// A part of the text, and where it begins.
-#[derive(Debug, Clone, Copy)]
-struct Piece<'a> {
-    at: usize,
-    text: &'a str,
-}
-
-impl<'a> Piece<'a> {
-    fn trimmed(self) -> Self {
-        let start = self.text.trim_start();
-        Self { at: self.at + (self.text.len() - start.len()), text: start.trim_end() }
-    }
-
-    fn split(self, separator: char) -> impl Iterator<Item = Piece<'a>> {
-        let mut at = self.at;
-        self.text.split(separator).map(move |text| {
-            let piece = Piece { at, text };
-            at += text.len() + separator.len_utf8();
-            piece.trimmed()
-        })
-    }
-
-    fn split_once(self, separator: char) -> Option<(Self, Self)> {
-        let (before, after) = self.text.split_once(separator)?;
-        let at = self.at + before.len() + separator.len_utf8();
-        Some((Piece { at: self.at, text: before }.trimmed(), Piece { at, text: after }.trimmed()))
-    }
-
-    fn wrong(self, why: impl Into<String>) -> Wrong {
-        Wrong { at: self.at, why: why.into() }
-    }
-}
-
-/// Reads a choice.
-pub(super) fn parse(text: &str) -> Result<Choice, Wrong> {
-    let whole = Piece { at: 0, text };
-    if text.len() > LONGEST {
-        return Err(whole.wrong(format!("it has {} bytes, and {LONGEST} at most are read", text.len())));
-    }
-    // Commas with nothing between them are the kernel's own habit (lib/bitmap-str.c).
-    let pieces = whole.split(',').filter(|piece| !piece.text.is_empty());
-    let terms = pieces.map(term).collect::<Result<Vec<Term>, Wrong>>()?;
-    if terms.is_empty() {
-        return Err(whole.wrong("it names no CPU"));
-    }
-    let is_word = |factor: &&Factor| !matches!(factor.word, Word::Listed(_));
-    if terms.iter().flat_map(|term| &term.0).filter(is_word).count() > MOST_WORDS {
-        return Err(whole.wrong(format!("it has more than {MOST_WORDS} words")));
-    }
-    let length = |term: &Term| {
-        let (from, to) = term.listed().and_then(|range| range.from.number().zip(range.to.number()))?;
-        Some(to.saturating_sub(from).saturating_add(1))
-    };
-    let listed = terms.iter().filter_map(length).fold(0, u32::saturating_add);
-    if listed > MOST_LISTED {
-        return Err(whole.wrong("its ranges overlap too often"));
-    }
-    Ok(Choice(terms))
-}
-
-fn term(piece: Piece<'_>) -> Result<Term, Wrong> {
-    piece.split('&').map(factor).collect::<Result<Vec<Factor>, Wrong>>().map(Term)
-}
-
-fn factor(piece: Piece<'_>) -> Result<Factor, Wrong> {
-    let (negated, rest) = match piece.text.strip_prefix('!') {
-        Some(rest) => (true, Piece { at: piece.at + 1, text: rest }.trimmed()),
-        None => (false, piece),
-    };
-    match rest.text.is_empty() {
-        true => Err(rest.wrong("a word is missing here")),
-        false => Ok(Factor { negated, word: word(rest)? }),
-    }
-}
-
-fn word(piece: Piece<'_>) -> Result<Word, Wrong> {
-    let is_last = piece.text.strip_prefix('N').is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
-    if is_last || piece.text.starts_with(|first: char| first.is_ascii_digit()) {
-        return range(piece).map(Word::Listed);
-    }
-    let (name, which) = match piece.split_once(':') {
-        Some((name, which)) => (name, Some(which)),
-        None => (piece, None),
-    };
-    match (name.text, which) {
-        ("all", None) => return Ok(Word::All),
-        ("siblings", None) => return Ok(Word::Siblings),
-        ("isolated", which) => return Ok(Word::Apart(Apart::Isolated, which.map(range).transpose()?)),
-        ("nohz_full", which) => return Ok(Word::Apart(Apart::NohzFull, which.map(range).transpose()?)),
-        _ => {}
-    }
-    let Some(kind) = GroupKind::of_word(name.text) else {
-        return Err(name.wrong(format!("'{}' is neither a number nor a word for CPUs", name.text)));
-    };
-    let Some(which) = which.filter(|which| !which.text.is_empty()) else {
-        return Err(name.wrong(format!("which {kind}? Write {kind}:0, or a range of numbers")));
-    };
-    let is_name = kind == GroupKind::Kind && which.text.starts_with(|first: char| first.is_ascii_lowercase());
-    let which = if is_name { Which::Named(kind_name(which)?) } else { Which::Numbered(range(which)?) };
-    Ok(Word::Groups(kind, which))
-}
-
-fn kind_name(piece: Piece<'_>) -> Result<String, Wrong> {
-    let is_plain = piece.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-    match is_plain && piece.text.len() <= LONGEST_NAME {
-        true => Ok(piece.text.to_string()),
-        false => Err(piece.wrong("it is no name of a kind of core: such have letters, digits, _ and - only")),
-    }
-}
-
-fn range(piece: Piece<'_>) -> Result<Range, Wrong> {
-    let (ends, stride) = match piece.split_once(':') {
-        Some((ends, stride)) => (ends, Some(read_stride(stride)?)),
-        None => (piece, None),
-    };
-    let (from, to) = match ends.split_once('-') {
-        Some((from, to)) => (end(from)?, end(to)?),
-        None => (end(ends)?, end(ends)?),
-    };
-    match (from, to) {
-        (End::Number(low), End::Number(high)) if low > high => {
-            Err(ends.wrong(format!("range {low}-{high} runs backwards")))
-        }
-        (End::Last, End::Number(high)) => Err(ends.wrong(format!("range N-{high} runs backwards"))),
-        _ => Ok(Range { from, to, stride }),
-    }
-}
-
-fn read_stride(piece: Piece<'_>) -> Result<Stride, Wrong> {
-    let Some((used, group)) = piece.split_once('/') else {
-        return Err(piece.wrong(format!("stride '{}' is not USED/GROUP", piece.text)));
-    };
-    let (used, group) = (number(used)?, number(group)?);
-    match used > 0 && used <= group {
-        true => Ok(Stride { used, group }),
-        false => Err(piece.wrong(format!("stride '{}' must have 0 < USED <= GROUP", piece.text))),
-    }
-}
-
-fn end(piece: Piece<'_>) -> Result<End, Wrong> {
-    match piece.text {
-        "N" => Ok(End::Last),
-        _ => number(piece).map(End::Number),
-    }
-}
-
-fn number(piece: Piece<'_>) -> Result<u32, Wrong> {
-    let text = piece.text;
-    if text.is_empty() {
-        return Err(piece.wrong("a number is missing here"));
-    }
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(piece.wrong(format!("'{text}' is no number")));
-    }
-    let number = text.parse::<u32>().ok().filter(|number| *number < HIGHEST);
-    number.ok_or_else(|| piece.wrong(format!("{text} is past {HIGHEST}")))
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Last => f.write_str("N"),
-        }
-    }
-}
-
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.from == self.to {
-            true => write!(f, "{}", self.from)?,
-            false => write!(f, "{}-{}", self.from, self.to)?,
-        }
-        self.stride.map_or(Ok(()), |stride| write!(f, ":{}/{}", stride.used, stride.group))
-    }
-}
-
-impl fmt::Display for Word {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All => f.write_str("all"),
-            Self::Siblings => f.write_str("siblings"),
-            Self::Listed(range) => write!(f, "{range}"),
-            Self::Apart(apart, None) => f.write_str(apart.word()),
-            Self::Apart(apart, Some(range)) => write!(f, "{}:{range}", apart.word()),
-            Self::Groups(kind, Which::Numbered(range)) => write!(f, "{kind}:{range}"),
-            Self::Groups(kind, Which::Named(name)) => write!(f, "{kind}:{name}"),
-        }
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, term) in self.0.iter().enumerate() {
-            f.write_str(if at == 0 { "" } else { "," })?;
-            for (at, factor) in term.0.iter().enumerate() {
-                f.write_str(if at == 0 { "" } else { " & " })?;
-                write!(f, "{}{}", if factor.negated { "!" } else { "" }, factor.word)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,5 +1,8 @@
+mod algebra;
+
 use super::*;
 use crate::topology::caches::{Cache, CacheType};
+use crate::topology::cpus::Cpu;
 use crate::topology::kinds::CoreKind;
 use crate::topology::nodes::Node;
 use crate::{FactId, Missing};
@@ -71,6 +74,34 @@ fn what_words_have_in_common_is_left() {
 }
 
 #[test]
+fn a_choice_in_parentheses_is_one_word() {
+    for (text, cpus) in [
+        ("((node:0))", "0-1,4-5"),
+        ("!(node:0,3)", "2,6"),
+        ("(l3:0,l3:1) & smt:0", "0-3"),
+        ("(node:0,2) & !smt:1", "0-2"),
+        ("(!node:0) & smt:0", "2-3"),
+        ("node:0,!(smt:1,0)", "1"),
+        ("(0-3,!(1,2)),5", "0,3,5"),
+        ("!(all,!node:0)", "0-1,4-5"),
+        ("(l3:0 & node:2),1", "1"),
+        ("all,!(siblings,0)", "1-3"),
+        // What may not be used may be left out, here as without parentheses.
+        ("!(7)", "0-6"),
+        ("!(7,node:0)", "2-3,6"),
+        ("all & !(7,(smt:0))", "4-6"),
+    ] {
+        assert_eq!(chosen(text), cpus, "{text}");
+    }
+    assert!(chosen("(l3:0 & node:2)").contains("leaves no CPU"));
+    assert!(chosen("(7,node:0)").contains("may not run on 7"));
+    assert!(chosen("!(9,node:0)").contains("may not run on 9"));
+    assert!(chosen("(node:0,(l3:0 & node:1))").contains("no node 1"));
+    assert!(chosen("!(node:0").contains("character 2: this parenthesis is not closed"));
+    assert!(FORM.contains("parentheses"));
+}
+
+#[test]
 fn strides_and_the_last_cpu_are_as_in_the_kernel() {
     assert_eq!(chosen("0-6:1/2"), "0,2,4,6");
     assert_eq!(chosen("node:0-2:1/2"), "0-6");
@@ -118,6 +149,26 @@ fn cpus_that_the_kernel_keeps_apart_are_had_by_name_although_nobody_may_use_them
     assert_eq!(chosen("isolated & 7"), "7", "it is asked for");
     assert!(resolve("nohz_full:2", &machine).unwrap_err().cause.contains("2 CPUs are nohz_full (6-7)"));
     assert!(resolve("nohz_full:x", &machine).is_err());
+}
+
+#[test]
+fn parentheses_ask_for_cpus_that_are_kept_apart_as_their_words_do() {
+    let mut machine = machine();
+    assert_eq!(resolve("!(isolated,0)", &machine).unwrap().to_list(), "1-6");
+    assert_eq!(resolve("(isolated,0)", &machine).unwrap_err().class, Class::MachineLacks);
+    machine.kernel.isolated = Some(set("5-7"));
+    let chosen = |machine: &Machine, text: &str| resolve(text, machine).unwrap().to_list();
+    for (text, cpus) in [
+        ("(isolated) & node:2", "6-7"),
+        ("isolated & (node:0,node:2)", "5-7"),
+        ("(isolated,node:2) & smt:1", "5-7"),
+        ("!(isolated,0)", "1-4"),
+    ] {
+        assert_eq!(chosen(&machine, text), cpus, "{text}");
+    }
+    // CPU 7 is of node 2, and nobody has asked for it.
+    machine.kernel.isolated = Some(set("5-6"));
+    assert_eq!(chosen(&machine, "(isolated,node:2) & smt:1"), "5-6");
 }
 
 #[test]
@@ -227,7 +278,7 @@ fn what_is_wrong_with_numbers_is_said_of_the_text_that_was_asked_for() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_it_panic_and_what_it_gives_may_be_used(text in "[!a-z:0-9,&N-]{0,24}") {
+    fn no_text_makes_it_panic_and_what_it_gives_may_be_used(text in "[!a-z:0-9,&()N-]{0,24}") {
         if let Ok(cpus) = resolve(&text, &machine()) {
             proptest::prop_assert!(cpus.is_subset(&machine().usable()) && !cpus.is_empty());
         }
@@ -250,7 +301,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_as_the_same(text in "[!a-z:0-9,& -]{0,24}") {
+    fn what_is_written_is_read_as_the_same(text in "[!a-z:0-9,&() -]{0,24}") {
         if let Ok(choice) = text.parse::<CpuChoice>() {
             let json = serde_json::to_string(&choice).unwrap();
             proptest::prop_assert_eq!(serde_json::from_str::<CpuChoice>(&json).unwrap(), choice.clone());

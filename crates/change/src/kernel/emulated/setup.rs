@@ -124,7 +124,7 @@ impl EmulatedKernel {
         self.inner().after_reading.insert(path.into(), content.to_string());
     }
 
-    /// Removes the right to raise priorities (CAP_SYS_NICE).
+    /// Removes the right to raise priorities, and to change threads of other users (CAP_SYS_NICE).
     pub fn drop_privilege(&self) {
         self.inner().unprivileged = true;
     }

@@ -8,6 +8,7 @@ use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{CpuSet, EthtoolState, GuestPin, Scheduling, UtilClamp};
 
 use crate::kernel::scheduling_state::SchedulingState;
+use crate::kernel::threads::Users;
 
 /// One emulated thread; the first thread of a process stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct EmulatedThread {
     pub parent: u32,
     /// Process group.
     pub group: u32,
+    /// Its users.
+    pub users: Users,
     /// CPUs that it may use.
     pub affinity: CpuSet,
     /// Whether the kernel pins it there itself (PF_NO_SETAFFINITY).
@@ -41,13 +44,14 @@ pub struct EmulatedThread {
 }
 
 impl EmulatedThread {
-    /// The first thread of process `pid`: allowed on CPUs 0 to 3, policy other, nice 0.
+    /// The first thread of process `pid`, of root: allowed on CPUs 0 to 3, policy other, nice 0.
     pub fn new(pid: u32) -> Self {
         Self {
             pid,
             start_time_ticks: 0,
             parent: 1,
             group: pid,
+            users: Users::default(),
             affinity: (0..4).collect(),
             is_bound: false,
             scheduling: SchedulingState {

@@ -92,6 +92,7 @@ impl EmulatedKernel {
                 start_time_ticks,
                 parent: OWN_PID,
                 group: pid,
+                users: inner.own_users(),
                 marker: Some(marker.to_string()),
                 gated: true,
                 holds_latency_us,

@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{CpuSet, UtilClamp};
 
-use super::Threads;
+use super::{Threads, Users};
 use crate::kernel::emulated::{EmulatedKernel, error};
 use crate::kernel::scheduling_state::SchedulingState;
 
@@ -15,11 +15,11 @@ impl Threads for EmulatedKernel {
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {
         self.change(&format!("affinity {tid}"), |inner| {
-            let thread = inner.thread(tid)?;
-            if thread.is_bound {
+            if inner.thread(tid)?.is_bound {
                 return Err(error(libc::EINVAL));
             }
-            thread.affinity = cpus.clone();
+            inner.permit(tid, Users::may_schedule)?;
+            inner.thread(tid)?.affinity = cpus.clone();
             Ok(())
         })
     }
@@ -34,6 +34,7 @@ impl Threads for EmulatedKernel {
 
     fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()> {
         self.change(&format!("scheduling {tid}"), |inner| {
+            inner.permit(tid, Users::may_schedule)?;
             inner.thread(tid)?.scheduling = *state;
             Ok(())
         })
@@ -45,6 +46,7 @@ impl Threads for EmulatedKernel {
 
     fn set_io_priority(&self, tid: u32, raw: u16) -> io::Result<()> {
         self.change(&format!("io-priority {tid}"), |inner| {
+            inner.permit(tid, Users::may_rank_requests)?;
             inner.thread(tid)?.io_priority = raw;
             Ok(())
         })
@@ -56,6 +58,7 @@ impl Threads for EmulatedKernel {
 
     fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()> {
         self.change(&format!("util-clamp {tid}"), |inner| {
+            inner.permit(tid, Users::may_schedule)?;
             inner.thread(tid)?.util_clamp = clamp;
             Ok(())
         })
@@ -63,6 +66,14 @@ impl Threads for EmulatedKernel {
 
     fn may_raise_priority(&self) -> bool {
         !self.inner().unprivileged
+    }
+
+    fn users(&self, _pid: u32, tid: u32) -> io::Result<Users> {
+        Ok(self.inner().thread(tid)?.users)
+    }
+
+    fn own_users(&self) -> Users {
+        self.inner().own_users()
     }
 
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {

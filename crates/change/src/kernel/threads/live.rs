@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{CpuSet, UtilClamp};
 
-use super::{Threads, sched, util_clamp};
+use super::{Threads, Users, sched, util_clamp};
 use crate::capability;
 use crate::kernel::live::LiveKernel;
 use crate::kernel::scheduling_state::SchedulingState;
@@ -52,6 +52,14 @@ impl Threads for LiveKernel {
         capability::is_effective(capability::SYS_NICE)
     }
 
+    fn users(&self, pid: u32, tid: u32) -> io::Result<Users> {
+        procfs::users(pid, tid)
+    }
+
+    fn own_users(&self) -> Users {
+        Users { real: rustix::process::getuid().as_raw(), effective: rustix::process::geteuid().as_raw() }
+    }
+
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
         // A number means to the calls of this trait what it means in our own namespace.
         numbers_are_ours()?;
@@ -66,6 +74,12 @@ impl Threads for LiveKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_users_of_our_own_thread_are_ours() {
+        let (kernel, pid) = (LiveKernel::new(), std::process::id());
+        assert_eq!(kernel.users(pid, pid).unwrap(), kernel.own_users());
+    }
 
     #[test]
     fn affinity_reads_what_was_set() {

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::read::{DEEPEST, LONGEST};
 use super::*;
 
 fn wrong(text: &str) -> (usize, String) {
@@ -31,6 +32,19 @@ fn what_is_wrong_has_its_position() {
         ("all:0", 0, "'all' is neither"),
         ("Node:0", 0, "'Node' is neither"),
         ("l9:0", 0, "'l9' is neither"),
+        ("(node:0", 0, "is not closed"),
+        ("all,!((0)", 5, "is not closed"),
+        ("node:0)", 6, "closes none"),
+        ("0)(1", 1, "closes none"),
+        ("()", 1, "nothing stands in these"),
+        ("all,!( , )", 7, "nothing stands in these"),
+        ("(0,1) 2", 6, "a comma or & is missing"),
+        ("(0)(1)", 3, "a comma or & is missing"),
+        ("(0,) & (1 & )", 11, "a word is missing"),
+        ("(node:0,(l3:0 & x))", 16, "'x' is neither"),
+        ("node:(0)", 5, "'(0)' is no number"),
+        ("0(1)", 0, "'0(1)' is no number"),
+        ("!!(0)", 1, "'!(0)' is neither"),
     ] {
         let (position, cause) = wrong(text);
         assert!(position == at && cause.contains(why), "{text}: {position}: {cause}");
@@ -45,6 +59,13 @@ fn the_size_of_a_text_is_bounded() {
     assert!(wrong(&"core:0-N & ".repeat(300)).1.contains("a word is missing"));
     assert!(wrong(&"core:0-N,".repeat(300)).1.contains("more than 256 words"));
     parse(&"7,".repeat(4_096)).unwrap();
+    assert!(wrong(&"(0),".repeat(300)).1.contains("more than 256 words"));
+    assert!(wrong(&"(!(0-1048575)),".repeat(5)).1.contains("overlap too often"));
+    let nested = |depth| format!("{}0{}", "!(".repeat(depth), ")".repeat(depth));
+    assert_eq!(parse(&nested(DEEPEST)).unwrap().to_string(), nested(DEEPEST));
+    assert_eq!(wrong(&nested(DEEPEST + 1)), (33, "more than 16 parentheses are open here".into()));
+    assert!(wrong(&"(".repeat(LONGEST)).1.contains("more than 16"));
+    parse(&format!("{},0", "(0),".repeat(100))).unwrap();
 }
 
 #[test]
@@ -53,13 +74,15 @@ fn blanks_and_empty_terms_are_as_in_the_kernel() {
         assert_eq!(parse(text).unwrap().to_string(), "0-3,8", "{text}");
     }
     assert_eq!(parse("!node:0&smt:0").unwrap().to_string(), "!node:0 & smt:0");
+    let parenthesised = parse(" ! ( node:0 ,, !( 1&smt:0 ) )&( 0 - 3 )").unwrap();
+    assert_eq!(parenthesised.to_string(), "!(node:0,!(1 & smt:0)) & (0-3)");
 }
 
 #[test]
 fn only_numbers_are_numbers_on_every_machine() {
     let numbers = |text: &str| parse(text).unwrap().numbers().map(|set| set.to_list());
     assert_eq!(numbers("0-7:1/2,9"), Some("0,2,4,6,9".into()));
-    for text in ["0-N", "N", "!0", "0,!1", "0 & 1", "all", "node:0"] {
+    for text in ["0-N", "N", "!0", "0,!1", "0 & 1", "all", "node:0", "(0)"] {
         assert_eq!(numbers(text), None, "{text}");
     }
 }
@@ -88,10 +111,16 @@ fn a_word() -> impl Strategy<Value = Word> {
     ]
 }
 
+fn a_choice_of(words: impl Strategy<Value = Word>) -> impl Strategy<Value = Choice> {
+    let factor = (any::<bool>(), words).prop_map(|(negated, word)| Factor { negated, word });
+    let term = prop::collection::vec(factor, 1..3).prop_map(Term);
+    prop::collection::vec(term, 1..3).prop_map(Choice)
+}
+
+/// Of three levels, and so of 4 * (1 + 4 * (1 + 4)) words and parentheses at most: fewer than the most that are read.
 fn a_choice() -> impl Strategy<Value = Choice> {
-    let factor = (any::<bool>(), a_word()).prop_map(|(negated, word)| Factor { negated, word });
-    let term = prop::collection::vec(factor, 1..4).prop_map(Term);
-    prop::collection::vec(term, 1..6).prop_map(Choice)
+    let nested = a_word().prop_recursive(2, 12, 4, |words| a_choice_of(words).prop_map(Word::Parenthesised));
+    a_choice_of(nested)
 }
 
 proptest! {
@@ -109,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn no_mixture_of_words_makes_it_panic(text in "[!&, nodel3kismtcru:0-9N/-]{0,40}") {
+    fn no_mixture_of_words_makes_it_panic(text in "[!&, nodel3kismtcru:0-9N/()-]{0,40}") {
         if let Ok(choice) = parse(&text) {
             prop_assert_eq!(parse(&choice.to_string()), Ok(choice));
         }

@@ -10,9 +10,6 @@ use crate::{Class, Fault, Root};
 /// Asks for all processes of a name: `all:redis-server`.
 pub(super) const ALL: &str = "all:";
 
-/// Ticks of USER_HZ a second, in which /proc counts the start of a process.
-const TICKS_PER_S: f64 = 100.0;
-
 /// The only process whose command is called so, with its descendants; workers of a master of the same name are the master's.
 /// `None` where none is.
 ///
@@ -61,10 +58,9 @@ fn kept(name: &str) -> &str {
 
 /// Says which there are, so that one can be chosen. Not by their arguments: those may hold secrets.
 fn choice(root: &Root, asked: &str, several: &[&Seen]) -> Fault {
-    let uptime_s = root.line("/proc/uptime").ok();
-    let uptime_s: Option<f64> = uptime_s.and_then(|text| text.split(' ').next()?.parse().ok());
+    let clock = Clock::read(root);
     let listed: Vec<String> =
-        several.iter().take(2 * MOST_OFFERED).map(|seen| described(root, seen, uptime_s)).collect();
+        several.iter().take(2 * MOST_OFFERED).map(|seen| described(root, seen, clock.as_ref())).collect();
     let more = several.len().saturating_sub(listed.len());
     let mut cause = format!("there are several processes of this name: {}", listed.join(", "));
     if more > 0 {
@@ -75,9 +71,30 @@ fn choice(root: &Root, asked: &str, several: &[&Seen]) -> Fault {
     Fault::new(Class::Usage, format!("process {asked}"), cause, remedy)
 }
 
+/// What the age of a process follows from.
+struct Clock {
+    uptime_s: f64,
+    /// Ticks of USER_HZ a second, in which /proc counts the start of a process.
+    ticks_per_s: u64,
+}
+
+impl Clock {
+    /// `None` where the machine does not say both.
+    fn read(root: &Root) -> Option<Self> {
+        let uptime = root.line("/proc/uptime").ok()?;
+        let uptime_s: f64 = uptime.split(' ').next()?.parse().ok()?;
+        let ticks_per_s: u64 = root.fact("clock_ticks").ok()?.trim().parse().ok()?;
+        (uptime_s.is_finite() && ticks_per_s > 0).then_some(Self { uptime_s, ticks_per_s })
+    }
+
+    fn age_s(&self, seen: &Seen) -> f64 {
+        self.uptime_s - seen.start_time_ticks as f64 / self.ticks_per_s as f64
+    }
+}
+
 /// `700 (for 3 h, in /system.slice/redis.service)`
-fn described(root: &Root, seen: &Seen, uptime_s: Option<f64>) -> String {
-    let since = uptime_s.map(|uptime_s| age(uptime_s - seen.start_time_ticks as f64 / TICKS_PER_S));
+fn described(root: &Root, seen: &Seen, clock: Option<&Clock>) -> String {
+    let since = clock.map(|clock| age(clock.age_s(seen)));
     let cgroup = root.read(format!("/proc/{}/cgroup", seen.pid)).ok();
     let cgroup = cgroup.and_then(|text| cgroups::path_of_process(&text)).map(|path| format!("in {path}"));
     let known: Vec<String> = since.into_iter().chain(cgroup).collect();

@@ -113,13 +113,22 @@ fn several_processes_of_a_name_are_described_or_taken_together() {
     };
     let tree =
         process(process(process(v2(), 700, "redis-server", 1), 701, "save", 700), 900, "redis-server", 1);
-    // They began 700 s and 900 s after boot (clock ticks, 100 a second).
+    // They began 70,000 and 90,000 clock ticks after boot.
     let tree = tree.file("/proc/uptime", "4500.10 9000.00\n");
-    let fault = refused(&tree, "redis-server");
+    let root = |ticks_per_s: &str| Root::from_tree(tree.clone()).with_fact("clock_ticks", ticks_per_s);
+    let fault = find(&root("100"), "redis-server").unwrap_err();
     assert!(
         fault.cause.contains("700 (for 63 min, in /system.slice/redis@700.service), 900 (for 60 min"),
         "{fault}"
     );
+    // As Alpha counts them.
+    let fault = find(&root("1024"), "redis-server").unwrap_err();
+    assert!(fault.cause.contains("700 (for 74 min, in"), "{fault}");
+    // Nothing is said of their age where the length of a tick is not known.
+    for root in [Root::from_tree(tree.clone()), root("0"), root("many")] {
+        let fault = find(&root, "redis-server").unwrap_err();
+        assert!(fault.cause.contains("700 (in /system.slice/redis@700.service), 900 (in"), "{fault}");
+    }
     assert!(fault.remedy.contains("all:redis-server"), "{fault}");
     let all = find(&Root::from_tree(tree.clone()), "all:redis-server").unwrap();
     assert_eq!((all.pids, all.unit, all.cgroup, all.by_name), (vec![700, 701, 900], None, None, true));
