@@ -144,7 +144,8 @@ static __always_inline void forget_times_away(struct lock_thread *thread)
 
 static __always_inline void comes(struct stack_control *set, struct task_struct *next, struct lock_thread *thread)
 {
-	u64 now = bpf_ktime_get_ns();
+	/* Back already: the kernel did not report the switch in which it left since, and how long it was away is not known. */
+	u64 now = bpf_ktime_get_ns(), was_back_ns = thread->back_ns;
 
 	/* Its wake-up came before it had left. */
 	if (thread->is_waiting)
@@ -154,7 +155,7 @@ static __always_inline void comes(struct stack_control *set, struct task_struct 
 	thread->back_ns = now;
 	if (thread->address) {
 		forget_times_away(thread);
-	} else if (thread->left_ns) {
+	} else if (thread->left_ns && !was_back_ns) {
 		if (!thread->away_since_ns)
 			thread->away_since_ns = thread->left_ns;
 		thread->asleep_ns += thread->woken_ns - thread->left_ns;

@@ -73,7 +73,7 @@ pub struct Situation {
     /// Where its threads waited for each other; `None` where that was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub futexes: Option<FutexWaits>,
-    /// Its memory limits, the nearest cgroup first.
+    /// Its memory limits at the end, the nearest cgroup first, with what they met in the window.
     pub memory: Vec<MemoryUse>,
     /// Whether only the account was kept, as in a ring: what the other parts do not have is not known, rather than not there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

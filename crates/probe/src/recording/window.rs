@@ -130,10 +130,10 @@ impl Recording {
     }
 }
 
-/// Whether a part of a window that was not sampled matters: a reading takes some hundred us by itself, so that a window that is cut to
-/// the samples always begins within one.
+/// Whether a part of a window that was not sampled matters: from a hundredth of it on. A reading takes some hundred us by itself, so that
+/// a window that is cut to the samples always begins within one.
 fn is_worth_reporting(unseen_ns: u64, window_ns: u64) -> bool {
-    unseen_ns >= 1_000_000 || unseen_ns.saturating_mul(100) >= window_ns
+    unseen_ns.saturating_mul(100) >= window_ns
 }
 
 fn time(ns: u64) -> String {

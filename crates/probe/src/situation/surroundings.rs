@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::limits::memory_use;
+use machine::limits::memory_use::{self, MemoryUse};
 use machine::processes::{self, Connections, CpuTime, Peer, Server, Task};
 use machine::{FactId, Machine, Missing, Notes, Root};
 
@@ -26,17 +26,21 @@ pub struct Surroundings {
     pids: Vec<u32>,
     connections: Connections,
     before: BTreeMap<u32, CpuTime>,
+    memory: Vec<MemoryUse>,
     missing: Vec<Missing>,
 }
 
 impl Surroundings {
-    /// Reads connections and CPU times of all processes: a pass over /proc. `title` is the server in words, `pids` its processes.
+    /// Reads connections, CPU times of all processes (a pass over /proc) and what the server's memory limits met so far. `title` is the
+    /// server in words, `pids` its processes.
     pub fn read(root: &Root, asked: Option<&str>, title: impl Into<String>, pids: &[u32]) -> Self {
         let mut missing = Vec::new();
         let connections = processes::connections(root, pids);
         let before = cpu_times(root, &mut missing);
         let (asked, title, pids) = (asked.map(String::from), title.into(), pids.to_vec());
-        Self { asked, title, pids, connections, before, missing }
+        // What cannot be read is said after the window.
+        let memory = memory(root, &pids, &mut Notes::new());
+        Self { asked, title, pids, connections, before, memory, missing }
     }
 
     /// Says that something could not be had, and why.
@@ -75,8 +79,8 @@ impl Surroundings {
         });
         add_followed(&mut self.connections, &observation);
         let mut notes = Notes::new();
-        let memory =
-            self.pids.first().map(|pid| memory_use::of_process(root, *pid, "the server", &mut notes));
+        let memory = memory(root, &self.pids, &mut notes);
+        let memory = memory.into_iter().map(|memory| memory.since(&self.memory)).collect();
         self.missing.extend(notes.into_vec());
         Situation {
             target: self.title,
@@ -90,11 +94,17 @@ impl Surroundings {
             tasks,
             busy,
             connections: self.connections,
-            memory: memory.unwrap_or_default(),
+            memory,
             missing: self.missing,
             ..Situation::default()
         }
     }
+}
+
+/// Memory limits of the server's first process.
+fn memory(root: &Root, pids: &[u32], notes: &mut Notes) -> Vec<MemoryUse> {
+    let of = |pid: &u32| memory_use::of_process(root, *pid, "the server", notes);
+    pids.first().map(of).unwrap_or_default()
 }
 
 /// Adds processes that were followed as the server's load: with a connection for each request there may be none at the moment of a look.
@@ -178,6 +188,28 @@ mod tests {
         assert!(missing.len() == 1 && missing[0].why.contains("task 7"), "{missing:?}");
         assert!(tasks(&root, &[8], None, &mut missing).is_empty());
         assert_eq!(missing, [], "it has ended");
+    }
+
+    #[test]
+    fn memory_limits_are_those_that_were_met_in_the_window() {
+        let root = |hits: u32, peak: u32| {
+            let tree = machine::Tree::new()
+                .file("/proc/self/mountinfo", "1 0 0:1 / /cg rw - cgroup cgroup rw,memory\n")
+                .file("/proc/7/cgroup", "3:memory:/a\n")
+                .file("/cg/a/memory.limit_in_bytes", "200000\n")
+                .file("/cg/a/memory.usage_in_bytes", "500\n")
+                .file("/cg/a/memory.failcnt", format!("{hits}\n"))
+                .file("/cg/a/memory.max_usage_in_bytes", format!("{peak}\n"));
+            Root::from_tree(tree)
+        };
+        let memory = |before: &Root, after: &Root| {
+            let surroundings = Surroundings::read(before, None, "x", &[7]);
+            let situation = surroundings.close(after, Machine::default(), Observation::default(), None);
+            let [memory] = &situation.memory[..] else { panic!("{:?}", situation.memory) };
+            (memory.limit_hits, memory.peak_bytes)
+        };
+        assert_eq!(memory(&root(2, 900), &root(40, 200_000)), (Some(38), Some(200_000)));
+        assert_eq!(memory(&root(40, 200_000), &root(40, 200_000)), (Some(0), None), "it met it before");
     }
 
     #[test]
