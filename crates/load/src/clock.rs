@@ -8,6 +8,16 @@ pub fn monotonic_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Monotonic))
 }
 
+/// Sleeps until the clock reads `at_ns`; not at all where that is past.
+pub(crate) fn sleep_until(at_ns: u64) {
+    loop {
+        match at_ns.checked_sub(monotonic_ns()) {
+            None | Some(0) => return,
+            Some(left_ns) => std::thread::sleep(std::time::Duration::from_nanos(left_ns)),
+        }
+    }
+}
+
 /// CPU time of the calling thread so far, ns.
 pub fn thread_cpu_ns() -> u64 {
     to_ns(clock_gettime(ClockId::ThreadCPUTime))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pinwise_load::drive::{Document, Spacing, Transport};
+use pinwise_load::drive::{Course, Document, Spacing, Transport};
 use pinwise_load::workloads::latency::server::{EchoOptions, EchoServer};
 use pinwise_load::{Driven, LatencyLoad, monotonic_ns};
 use rustix::event::{EventfdFlags, eventfd};
@@ -58,7 +58,7 @@ fn every_message_comes_back_over_each_transport() {
             // More of the large datagrams at a time than fit into a socket's buffer would be lost.
             let load = LatencyLoad { message_bytes, prefetch: 1, connections: 2, ..short(transport) };
             let load = LatencyLoad { max_requests: Some(500), seconds: 20.0, ..load };
-            let document = load.drive(server.at, None).unwrap();
+            let document = load.drive(server.at, Course::default()).unwrap();
             assert_eq!(document.broken, None, "{transport:?} {message_bytes}");
             let (completed, failed) = (figure(&document, "completed"), figure(&document, "failed"));
             assert_eq!((completed, failed), (500.0, 0.0), "{transport:?} {message_bytes}");
@@ -76,7 +76,7 @@ fn a_fixed_rate_is_kept_and_what_is_due_is_sent() {
             seconds: 1.0,
             ..short(transport)
         };
-        let document = load.drive(server.at, None).unwrap();
+        let document = load.drive(server.at, Course::default()).unwrap();
         let sent = figure(&document, "completed") + figure(&document, "unfinished");
         assert!((998.0..=1001.0).contains(&sent), "{transport:?}: {sent}");
         assert_eq!(figure(&document, "failed"), 0.0);
@@ -98,7 +98,7 @@ fn a_lost_datagram_is_a_failed_message() {
         }
     });
     let load = LatencyLoad { timeout_s: 0.15, prefetch: 4, seconds: 1.0, ..short(Transport::Udp) };
-    let document = load.drive(at, None).unwrap();
+    let document = load.drive(at, Course::default()).unwrap();
     assert!(figure(&document, "failed_timed_out") >= 1.0, "{:?}", document.outcome.figures);
     assert!(figure(&document, "completed") >= 3.0, "{:?}", document.outcome.figures);
 }
@@ -107,7 +107,8 @@ fn a_lost_datagram_is_a_failed_message() {
 fn nobody_there_is_reported_over_each_transport() {
     let at = { Echo::start().at };
     for transport in TRANSPORTS {
-        let document = LatencyLoad { seconds: 30.0, ..short(transport) }.drive(at, None).unwrap();
+        let document =
+            LatencyLoad { seconds: 30.0, ..short(transport) }.drive(at, Course::default()).unwrap();
         let cause = document.broken.unwrap().cause;
         assert!(cause.contains("refused"), "{transport:?}: {cause}");
     }
@@ -152,7 +153,7 @@ fn a_pause_of_the_server_is_seen_by_all_that_were_due_in_it() {
         message_bytes: 64,
         ..short(Transport::Tcp)
     };
-    let document = LatencyLoad { prefetch: 2000, seconds: 4.2, ..load }.drive(at, None).unwrap();
+    let document = LatencyLoad { prefetch: 2000, seconds: 4.2, ..load }.drive(at, Course::default()).unwrap();
     let pauses = server.join().unwrap();
     let outcome = &document.outcome;
     assert_eq!((pauses.len(), figure(&document, "failed")), (4, 0.0));
@@ -203,7 +204,7 @@ fn a_message_that_comes_back_twice_fails_and_no_other_is_lost_by_it() {
         message_bytes: 64,
         ..short(Transport::Tcp)
     };
-    let document = LatencyLoad { prefetch: 2, seconds: 1.0, ..load }.drive(at, None).unwrap();
+    let document = LatencyLoad { prefetch: 2, seconds: 1.0, ..load }.drive(at, Course::default()).unwrap();
     assert_eq!(figure(&document, "failed_wrong_answer"), 4.0, "{:?}", document.outcome.figures);
     let due = figure(&document, "completed") + figure(&document, "unfinished");
     assert!((98.0..=101.0).contains(&due), "{:?}", document.outcome.figures);

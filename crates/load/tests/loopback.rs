@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pinwise_load::drive::{Document, Spacing};
+use pinwise_load::drive::{Course, Document, Spacing};
 use pinwise_load::string::protocol;
 use pinwise_load::string::server::{ServerOptions, StringServer};
 use pinwise_load::{Driven, HttpLoad, StringLoad};
@@ -72,7 +72,7 @@ fn right_answer(line: &[u8], stream: &mut TcpStream) {
 }
 
 fn run(at: SocketAddr, load: StringLoad) -> Document {
-    load.drive(at, None).unwrap()
+    load.drive(at, Course::default()).unwrap()
 }
 
 fn short() -> StringLoad {
@@ -299,13 +299,13 @@ fn an_error_page_is_no_success() {
         seconds: 20.0,
         ..HttpLoad::default()
     };
-    let document = load(200).drive(at, None).unwrap();
+    let document = load(200).drive(at, Course::default()).unwrap();
     is_consistent(&document);
     assert_eq!(document.outcome.figures["completed"], 0.0);
     assert_eq!(document.outcome.first_answer.as_deref(), Some("HTTP/1.1 404 Not Found"));
     let broken = document.broken.unwrap();
     assert!(broken.cause.contains("404 Not Found") && broken.remedy.contains("status"), "{broken:?}");
-    let document = load(404).drive(at, None).unwrap();
+    let document = load(404).drive(at, Course::default()).unwrap();
     assert_eq!((document.broken, document.outcome.figures["completed"]), (None, 20.0));
 }
 
@@ -373,7 +373,7 @@ fn a_load_that_is_stopped_says_so() {
             stop.store(true, Ordering::SeqCst);
             rustix::io::write(event, &1u64.to_ne_bytes()).unwrap();
         });
-        load.drive(server.at, Some(event.as_fd())).unwrap()
+        load.drive(server.at, Course::until(event.as_fd())).unwrap()
     });
     assert!(stop.load(Ordering::SeqCst));
     assert!(document.broken.unwrap().cause.contains("stopped"));

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use pinwise_load::drive::Document;
+use pinwise_load::drive::{Course, Document};
 use pinwise_load::workloads::packets::options::Send;
 use pinwise_load::workloads::packets::sink::{Sink, SinkOptions};
 use pinwise_load::{Driven, PacketsLoad};
@@ -58,7 +58,7 @@ fn at_a_rate_that_the_sink_keeps_every_packet_arrives_once() {
                 seconds: 0.5,
                 ..PacketsLoad::default()
             };
-            let document = load.drive(sink.at, None).unwrap();
+            let document = load.drive(sink.at, Course::default()).unwrap();
             assert_eq!(document.broken, None, "{load:?}");
             let [sent, arrived, lost] = ["sent", "arrived", "lost"].map(|name| figure(&document, name));
             assert!((900.0..=1001.0).contains(&sent), "{send:?}: {sent} sent");
@@ -74,7 +74,7 @@ fn as_fast_as_it_can_what_arrives_is_never_more_than_what_was_sent() {
     let sink = Counting::start();
     for send in WAYS {
         let load = PacketsLoad { send, seconds: 0.3, ..PacketsLoad::default() };
-        let document = load.drive(sink.at, None).unwrap();
+        let document = load.drive(sink.at, Course::default()).unwrap();
         assert_eq!(document.broken, None, "{send:?}");
         let [sent, arrived, lost] = ["sent", "arrived", "lost"].map(|name| figure(&document, name));
         assert!(arrived > 0.0 && arrived + lost == sent, "{send:?}: {sent} {arrived} {lost}");
@@ -90,14 +90,14 @@ fn packets_of_others_are_none_of_the_runs() {
         stranger.send_to(&vec![7; length], sink.at).unwrap();
     }
     let load = PacketsLoad { rate_per_s: Some(100.0), seconds: 0.2, ..PacketsLoad::default() };
-    let document = load.drive(sink.at, None).unwrap();
+    let document = load.drive(sink.at, Course::default()).unwrap();
     assert_eq!((document.broken.clone(), figure(&document, "lost")), (None, 0.0), "{document:?}");
 }
 
 #[test]
 fn without_a_sink_it_does_not_begin_and_says_what_to_start() {
     let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let why = PacketsLoad::default().drive(nobody, None).unwrap_err().to_string();
+    let why = PacketsLoad::default().drive(nobody, Course::default()).unwrap_err().to_string();
     assert!(why.contains("pinwise packet-sink"), "{why}");
 }
 
@@ -105,7 +105,8 @@ fn without_a_sink_it_does_not_begin_and_says_what_to_start() {
 fn a_stop_is_reported() {
     let sink = Counting::start();
     let stop = eventfd(1, EventfdFlags::CLOEXEC).unwrap();
-    let document =
-        PacketsLoad { seconds: 20.0, ..PacketsLoad::default() }.drive(sink.at, Some(stop.as_fd())).unwrap();
+    let document = PacketsLoad { seconds: 20.0, ..PacketsLoad::default() }
+        .drive(sink.at, Course::until(stop.as_fd()))
+        .unwrap();
     assert!(document.broken.unwrap().cause.contains("stopped"));
 }

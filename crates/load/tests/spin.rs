@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use machine::{CpuSet, Machine, Root};
-use pinwise_load::drive::Document;
+use pinwise_load::drive::{Course, Document};
 use pinwise_load::workloads::spin::server::{SpinOptions, SpinServer};
 use pinwise_load::{Driven, Spin, SpinLoad};
 use rustix::event::{EventfdFlags, eventfd};
@@ -45,7 +45,7 @@ impl Drop for Task {
 }
 
 fn asked(at: SocketAddr, seconds: f64) -> Document {
-    SpinLoad { seconds, ..SpinLoad::default() }.drive(at, None).unwrap()
+    SpinLoad { seconds, ..SpinLoad::default() }.drive(at, Course::default()).unwrap()
 }
 
 #[test]

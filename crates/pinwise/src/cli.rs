@@ -34,6 +34,8 @@ pub struct Cli {
 pub enum Verb {
     /// Show the machine: CPUs, caches, nodes, devices, interrupts, kernel, power, limits
     Map(verbs::map::Args),
+    /// Compare the maps of many hosts: their shapes, and what deviates from what is usual for each
+    Fleet(verbs::fleet::Args),
     /// Archive exactly the files that map reads, to look at the machine elsewhere
     Capture(verbs::capture::Args),
     /// Diagnose a running server: what limits it, what causes that, and what to do
@@ -90,6 +92,9 @@ pub enum Verb {
     /// Drive a load against a server, as a recipe's [load] describes it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
     Drive(verbs::raw::Args),
+    /// Drive loads for a controller on another host, which speaks on standard input (studies start it there)
+    #[command(hide = true)]
+    Agent(verbs::agent::Args),
     /// Run the checks of 'pinwise rehearse PLAN' inside the guest: its map, and the ticks of CPUs that should have none
     #[command(hide = true)]
     RehearsalChecks(verbs::rehearse::InsideArgs),

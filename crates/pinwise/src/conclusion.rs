@@ -109,7 +109,8 @@ impl Computed {
 
 /// What makes the difference between arms, all of it, what costs all of them, and what observing cost.
 fn whole(explained: &Explained, facts: &Facts, _: &Path) -> String {
-    let mut parts: Vec<String> = explained.explanations.iter().map(explanation_text::render).collect();
+    let of = |explanation| explanation_text::render(explanation, facts);
+    let mut parts: Vec<String> = explained.explanations.iter().map(of).collect();
     parts.push(every_arm_text::render(&explained.every_arm));
     parts.push(stalls(explained, facts));
     parts.push(explanation_text::observing(&explained.observing));
@@ -118,7 +119,7 @@ fn whole(explained: &Explained, facts: &Facts, _: &Path) -> String {
 
 /// What makes the difference between arms, in a line each, and what costs all of them.
 fn in_short(explained: &Explained, facts: &Facts, dir: &Path) -> String {
-    let summary = explanation_text::summary(&explained.explanations);
+    let summary = explanation_text::summary(&explained.explanations, facts);
     let every = every_arm_text::render(&explained.every_arm) + &stalls(explained, facts);
     match summary.is_empty() && every.is_empty() {
         true => String::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use load::Outcome;
-use machine::wording::whole_percent;
+use machine::wording::{counted, whole_percent};
 use machine::{Class, Fault};
 use report::case::control_words;
 use report::visible;
@@ -100,8 +100,7 @@ fn first_answer(case: &Case) -> Option<String> {
 
 fn in_words(seen: &Pilot) -> String {
     let percent = |share: Option<f64>| share.map(whole_percent);
-    let server =
-        percent(seen.server_wanted).map(|wanted| format!("the server wants a CPU {wanted} of the time"));
+    let server = server_in_words(seen);
     let client = percent(seen.client_busy).map(|busy| format!("the load is {busy} busy"));
     let dose = percent(seen.lost_share)
         .zip(percent(seen.taken_share))
@@ -110,10 +109,61 @@ fn in_words(seen: &Pilot) -> String {
     if parts.is_empty() { "server and load run".into() } else { parts.join(", ") }
 }
 
+/// What of its CPUs the server used, and its busiest thread where that is nearer to a limit than all of them.
+fn server_in_words(seen: &Pilot) -> Option<String> {
+    let wanted = seen.server_wanted;
+    let Some((used, most)) = seen.server_busy_cpus.zip(seen.server_may_use_cpus) else {
+        return wanted.map(|wanted| {
+            format!("the server's busiest thread wanted a CPU {} of the time", whole_percent(wanted))
+        });
+    };
+    // A quota need not be a whole number.
+    let all = format!("the server used {used:.2} of {}", counted((most * 1e2).round() / 1e2, "CPU"));
+    Some(match wanted {
+        Some(wanted) if wanted > used / most + 0.01 => {
+            format!("{all} and its busiest thread wanted one {} of the time", whole_percent(wanted))
+        }
+        _ => all,
+    })
+}
+
 /// The load cannot show anything: why, and what would.
 fn cannot_show(why: Unseen, metric: &str) -> Fault {
     let (cause, remedy) = control_words::unseen_and_remedy(why, metric);
     let remedy = remedy.unwrap_or("use more load, or decide by another figure (--metric)");
     let remedy = format!("{remedy}; or study it all the same: --anyway");
     Fault::new(Class::WorkloadFailed, "pilot: this load cannot show a bad placement", cause, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(used: Option<f64>, most: f64, wanted: f64) -> String {
+        in_words(&Pilot {
+            server_wanted: Some(wanted),
+            server_busy_cpus: used,
+            server_may_use_cpus: Some(most),
+            client_busy: Some(0.2),
+            ..Pilot::default()
+        })
+    }
+
+    #[test]
+    fn a_server_of_many_threads_is_said_to_be_full_where_all_of_them_are() {
+        assert_eq!(words(Some(0.96), 1.0, 0.96), "the server used 0.96 of 1 CPU, the load is 20 % busy");
+        assert_eq!(words(Some(1.34), 2.0, 0.67), "the server used 1.34 of 2 CPUs, the load is 20 % busy");
+        assert_eq!(
+            words(Some(0.82), 2.0, 0.85),
+            "the server used 0.82 of 2 CPUs and its busiest thread wanted one 85 % of the time, the load is 20 % busy"
+        );
+        assert_eq!(words(Some(0.4), 1.5, 0.3), "the server used 0.40 of 1.5 CPUs, the load is 20 % busy");
+    }
+
+    #[test]
+    fn without_the_time_of_all_threads_the_busiest_speaks() {
+        let words = words(None, 1.0, 0.43);
+        assert_eq!(words, "the server's busiest thread wanted a CPU 43 % of the time, the load is 20 % busy");
+        assert_eq!(in_words(&Pilot::default()), "server and load run");
+    }
 }

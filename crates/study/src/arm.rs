@@ -56,13 +56,22 @@ pub struct BaselineCopy {
 }
 
 impl BaselineCopy {
-    /// Name of its arm: `unpinned A`.
+    /// Name of its arm, as cases have it: `unpinned A`.
     pub fn arm_name(&self) -> String {
-        let letter = match self.letter {
+        format!("{} {}", self.of, self.letter())
+    }
+
+    /// What texts call it where the two copies have to be distinguished, as in a table with a row of each: `unpinned (A)`. Otherwise a name
+    /// of several words runs into the letter.
+    pub fn shown_name(&self) -> String {
+        format!("{} ({})", self.of, self.letter())
+    }
+
+    fn letter(&self) -> char {
+        match self.letter {
             CopyLetter::A => 'A',
             CopyLetter::B => 'B',
-        };
-        format!("{} {letter}", self.of)
+        }
     }
 }
 
@@ -417,6 +426,8 @@ pub(crate) mod tests {
         assert_eq!((&titles[..2], &titles[2..]), (&["unpinned"; 2][..], &expected[2..]));
         let letters = arms.iter().map(|arm| arm.copy.as_ref().map(|copy| copy.letter));
         assert!(letters.eq([Some(CopyLetter::A), Some(CopyLetter::B), None, None, None, None, None]));
+        let shown = arms.iter().filter_map(|arm| arm.copy.as_ref()).map(BaselineCopy::shown_name);
+        assert!(shown.eq(["unpinned (A)", "unpinned (B)"]));
         assert_eq!(arms[2].placement.load_cpus, Some(set("1")));
         assert_eq!(arms[4].placement.load_cpus, arms[4].placement.server_cpus);
         let dose = &arms[6];

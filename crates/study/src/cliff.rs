@@ -29,10 +29,10 @@ const COUNTERS: [(&str, &str, f64); 7] = [
     ("memory/pswpout", "pages written to swap", 200.0),
     ("memory/pswpin", "pages read from swap", 200.0),
     ("memory/server pgmajfault", "faults of the server that had to read", 200.0),
-    ("memory/server throttled", "us that the server's CPU share was used up", 10_000.0),
+    ("memory/server throttled", "time that the server was held back by its CPU quota, us", 10_000.0),
     ("memory/pgsteal_direct", "pages freed by who wanted memory", 200.0),
     ("memory/allocstall", "allocations that had to free memory first", 20.0),
-    ("pressure/memory some", "us that somebody waited for memory", 10_000.0),
+    ("pressure/memory some", "time that tasks waited for memory (PSI), us", 10_000.0),
 ];
 
 /// The counter by whose growth it is reported when swapping began.

@@ -12,6 +12,7 @@ mod case_evidence;
 mod cliffs;
 mod comparison;
 mod control;
+mod drift;
 mod effects;
 mod expectations;
 mod gains;
@@ -29,7 +30,7 @@ mod standing;
 mod verdict;
 mod weighing;
 
-pub use self::arm_summary::ArmSummary;
+pub use self::arm_summary::{ArmSummary, CpuUse};
 pub use self::block_evidence::of_blocks;
 pub use self::case_evidence::of_case;
 pub use self::cliffs::{ArmCliff, PartTimes, Spot, Typical};

@@ -10,8 +10,8 @@ use crate::schedule::attempts;
 use crate::statistics::looks::Looks;
 use crate::trial::Trial;
 
-/// The blocks after which the study is looked at: those of the recipe that lie before its end, and its end. Blocks that were added
-/// later are behind its end: all error of these looks is spent by then.
+/// The blocks after which the study is looked at: those of the recipe that lie before its end and at which something can be claimed, and
+/// its end. Blocks that were added later are behind its end: all error of these looks is spent by then.
 pub fn planned(study: &Resolved) -> Vec<usize> {
     let blocks = study.planned_blocks();
     let mut looks: Vec<usize> =
@@ -19,6 +19,11 @@ pub fn planned(study: &Resolved) -> Vec<usize> {
     looks.push(blocks);
     looks.sort_unstable();
     looks.dedup();
+    if looks.len() > 1 {
+        let known = Looks::new(&looks, study.recipe.precision.alpha);
+        let without = known.map(|looks| looks.without_level()).unwrap_or_default();
+        looks.retain(|look| *look == blocks || !without.contains(look));
+    }
     looks
 }
 
@@ -133,8 +138,28 @@ mod tests {
 
     #[test]
     fn looks_beyond_the_end_are_none() {
-        let mut study = resolved();
-        study.recipe.budget.looks = vec![9, 1, 1];
-        assert_eq!(planned(&study), [1, 2]);
+        let mut study = of_14_blocks();
+        study.recipe.budget.looks = vec![20, 10, 10];
+        assert_eq!(planned(&study), [10, 14]);
+    }
+
+    fn of_14_blocks() -> Resolved {
+        let study = resolved();
+        Resolved { order: crate::design::draw_order(study.arms.len(), 14, 1), ..study }
+    }
+
+    #[test]
+    fn looks_at_which_nothing_can_be_claimed_are_left_out() {
+        let mut study = of_14_blocks();
+        study.recipe.budget.looks = vec![4, 8, 10];
+        assert_eq!(planned(&study), [10, 14]);
+        let levels = precisions(study.recipe.precision, &planned(&study));
+        assert!(levels.iter().all(|level| level.alpha > 0.0), "{levels:?}");
+        study.recipe.budget.looks = vec![8];
+        assert_eq!(planned(&study), [14]);
+        // Too short a study has its end all the same.
+        study.order.truncate(2);
+        study.recipe.budget.looks = vec![1];
+        assert_eq!(planned(&study), [2]);
     }
 }

@@ -17,7 +17,7 @@ use crate::trial::Trial;
 /// Most arms beside the dose: those in which the load has CPUs of its own.
 const MOST_ARMS: usize = 3;
 
-/// A server that wants a CPU for this share of the window has no slack.
+/// A server that is this near to its limit has no slack.
 const WANTED: f64 = 0.9;
 
 /// A dose that lost this part of what it took is visible; a pilot of seconds cannot say more.
@@ -31,8 +31,15 @@ pub const MOST_DOUBLINGS: u32 = 3;
 pub struct Pilot {
     /// The arm with the best figure of those whose load has CPUs of its own: where the dose is judged.
     pub reference: Option<String>,
-    /// Share of the window in which the server's busiest thread had or wanted a CPU there.
+    /// How near the server was to its limit there ([`AsRun::server_busy_share`](crate::AsRun::server_busy_share)); in pilots of before
+    /// 2026-11-28, share of the window in which its busiest thread had or wanted a CPU.
     pub server_wanted: Option<f64>,
+    /// CPU time of all threads of the server there, in CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_busy_cpus: Option<f64>,
+    /// How many CPUs the server may use there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_may_use_cpus: Option<f64>,
     /// Share of the window in which the load's busiest thread was on a CPU there.
     pub client_busy: Option<f64>,
     /// What the thief took, share of each of its CPUs.
@@ -80,7 +87,9 @@ pub fn judge(recipe: &Recipe, arms: &[Arm], trials: &[Trial]) -> Pilot {
     };
     let reference = best.map(|(name, _)| name);
     let pilot = Pilot {
-        server_wanted: of(reference.as_deref(), &|trial| trial.as_run.server_wanted_share()),
+        server_wanted: of(reference.as_deref(), &|trial| trial.as_run.server_busy_share()),
+        server_busy_cpus: of(reference.as_deref(), &|trial| trial.as_run.server_busy_cpus),
+        server_may_use_cpus: of(reference.as_deref(), &|trial| trial.as_run.server_may_use_cpus),
         client_busy: of(reference.as_deref(), &|trial| trial.headroom.as_ref()?.client_busy),
         taken_share: of(dose.map(|dose| dose.name.as_str()), &|trial| trial.as_run.dose_taken_share),
         lost_share,
@@ -130,6 +139,11 @@ mod tests {
     use crate::trial::{AsRun, Demand};
 
     fn piloted(server: f64, client: f64, lost: f64) -> Pilot {
+        with_all_threads(server, None, client, lost)
+    }
+
+    /// A pilot in which the server's busiest thread has the share `server` of a CPU, and all of them so much of the one CPU of theirs.
+    fn with_all_threads(server: f64, all: Option<f64>, client: f64, lost: f64) -> Pilot {
         let study = crate::case::tests::resolved();
         let arms = arms(&study);
         let trial = |arm: &Arm| {
@@ -140,7 +154,13 @@ mod tests {
                 arm: arm.name.clone(),
                 figures: BTreeMap::from([("requests_per_s".to_string(), figure)]),
                 headroom: Some(load::headroom(Some(client), Some(server), false)),
-                as_run: AsRun { server_demand: demand, dose_taken_share: Some(0.2), ..AsRun::default() },
+                as_run: AsRun {
+                    server_demand: demand,
+                    server_busy_cpus: all,
+                    server_may_use_cpus: Some(1.0),
+                    dose_taken_share: Some(0.2),
+                    ..AsRun::default()
+                },
                 ..Trial::default()
             }
         };
@@ -165,6 +185,16 @@ mod tests {
         let limited = piloted(0.4, 0.99, 0.01);
         assert_eq!(limited.cannot_show, Some(Unseen::LoadLimits { client_busy: 0.99, server_busy: 0.4 }));
         assert_eq!(with_more_load(&recipe, &limited), None);
+    }
+
+    #[test]
+    fn many_threads_that_fill_their_cpu_have_no_slack() {
+        let full = with_all_threads(0.06, Some(0.96), 0.2, 0.01);
+        assert_eq!((full.cannot_show, full.server_wanted), (None, Some(0.96)));
+        assert_eq!((full.server_busy_cpus, full.server_may_use_cpus), (Some(0.96), Some(1.0)));
+        assert_eq!(with_more_load(&Recipe::default(), &full), None);
+        let slack = with_all_threads(0.06, Some(0.5), 0.2, 0.01);
+        assert_eq!(slack.cannot_show, Some(Unseen::Slack { server_wanted: 0.5 }));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod dose;
 pub mod factor;
 mod figure_name;
 mod keys;
+mod looks;
 mod neighbour;
 pub mod place;
 mod schema;
@@ -14,6 +15,7 @@ mod secrets;
 
 use std::collections::BTreeMap;
 
+use hosts::HostSpec;
 use load::{LoadSpec, ServerSpec};
 use machine::{Class, CpuChoice, Fault, Setting};
 use schemars::JsonSchema;
@@ -182,6 +184,9 @@ pub struct Recipe {
     pub server: ServerSpec,
     /// The load.
     pub load: LoadSpec,
+    /// Other hosts that drive the load, all together; none: this host drives it. See docs/hosts.md.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostSpec>,
     /// Knobs that are set in every trial, and taken back after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
@@ -244,6 +249,7 @@ impl Default for Recipe {
             precision: Precision::default(),
             server: ServerSpec::default(),
             load: LoadSpec::default(),
+            hosts: Vec::new(),
             settings: Vec::new(),
             neighbours: Vec::new(),
             needs: BTreeMap::new(),
@@ -281,7 +287,8 @@ impl Recipe {
                 "see docs/study.md for the keys of a recipe",
             )
         })?;
-        recipe.check().map_err(|fault| Fault { object: format!("{file}: {}", fault.object), ..fault })?;
+        let checked = recipe.check().and_then(|()| recipe.check_looks());
+        checked.map_err(|fault| Fault { object: format!("{file}: {}", fault.object), ..fault })?;
         Ok(recipe)
     }
 

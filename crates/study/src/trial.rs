@@ -52,7 +52,14 @@ pub struct AsRun {
     /// How much of the window the server's busiest thread (by CPU time) wanted a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_demand: Option<Demand>,
-    /// The same of the busiest thread of the load: of our own process for the drivers, of its process tree for a command.
+    /// CPU time of all threads of the server, in CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_busy_cpus: Option<f64>,
+    /// How many CPUs the server may use: as many as its threads are allowed on and are online, or what its quota allows where that is less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_may_use_cpus: Option<f64>,
+    /// How much of the window the busiest thread of the load wanted a CPU: of our own process for the drivers, of its process tree for a
+    /// command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_demand: Option<Demand>,
     /// CPU time of all threads of the load, in CPUs.
@@ -76,6 +83,17 @@ impl AsRun {
     /// Share of the window in which the server's busiest thread had a CPU or waited for one.
     pub fn server_wanted_share(&self) -> Option<f64> {
         self.server_demand.map(|demand| demand.wanted_share())
+    }
+
+    /// How near the server was to its limit, 0 to 1: how much of the window its busiest thread had or wanted a CPU, or how much of the
+    /// CPUs that it may use all its threads used, whichever is more. Threads of which none is busy can fill their CPUs together.
+    pub fn server_busy_share(&self) -> Option<f64> {
+        let most = self.server_may_use_cpus.filter(|cpus| *cpus > 0.0);
+        let of_all = self.server_busy_cpus.zip(most).map(|(used, most)| (used / most).min(1.0));
+        match (self.server_wanted_share(), of_all) {
+            (Some(busiest), Some(of_all)) => Some(busiest.max(of_all)),
+            (busiest, of_all) => busiest.or(of_all),
+        }
     }
 }
 
@@ -240,4 +258,25 @@ fn is_false(flag: &bool) -> bool {
 
 fn is_zero(number: &usize) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_threads_of_little_share_fill_a_cpu_together() {
+        let seen = |on_cpu_share, used, most| AsRun {
+            server_demand: Some(Demand { on_cpu_share, waited_share: Some(0.0) }),
+            server_busy_cpus: used,
+            server_may_use_cpus: most,
+            ..AsRun::default()
+        };
+        assert_eq!(seen(0.06, Some(0.96), Some(1.0)).server_busy_share(), Some(0.96));
+        assert_eq!(seen(0.12, Some(1.4), Some(2.0)).server_busy_share(), Some(0.7));
+        assert_eq!(seen(0.97, Some(0.97), Some(8.0)).server_busy_share(), Some(0.97), "one thread is full");
+        assert_eq!(seen(0.97, Some(1.0), Some(0.0)).server_busy_share(), Some(0.97), "no number of CPUs");
+        assert_eq!(seen(0.3, None, Some(2.0)).server_busy_share(), Some(0.3));
+        assert_eq!(AsRun::default().server_busy_share(), None);
+    }
 }

@@ -28,7 +28,7 @@ fn recipe(seed: u64) -> Recipe {
     let kind = match seed % 2 {
         0 => "[search]\nserver = [1]\ntrials = 24\n[budget]\nblocks = 6\n",
         _ => {
-            "[budget]\nblocks = 8\nlooks = [6]\n[[factors]]\nkind = \"cores\"\ncounts = [1, 4]\n\
+            "[budget]\nblocks = 8\nlooks = [7]\n[[factors]]\nkind = \"cores\"\ncounts = [1, 4]\n\
              [[factors]]\nkind = \"memory\"\npolicies = [\"local\", \"bind:0\"]\n"
         }
     };

@@ -7,6 +7,7 @@
 
 pub(crate) mod answer;
 mod connection;
+mod course;
 pub mod dialogue;
 mod document;
 pub mod endpoint;
@@ -16,6 +17,7 @@ mod recorder;
 mod schedule;
 mod threads;
 
+pub use course::{BEGAN, Course};
 pub use dialogue::{Dialogue, News, Refusal};
 pub use document::{Broken, Document};
 pub use endpoint::{Endpoint, Transport};

@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use machine::{Class, Fault};
 use rustix::io::Errno;
 
+use super::course::{BEGAN, Course};
 use super::dialogue::Dialogue;
 use super::document::{self, Document, Part};
 use super::endpoint::Endpoint;
 use super::engine::{End, Engine};
 use super::pace::Pace;
-use crate::clock::monotonic_ns;
+use crate::clock::{monotonic_ns, sleep_until};
 
-/// Drives `server` at `pace` to the end, or until `stop` becomes readable; `dialogue` makes the dialogue of a connection, given its number
-/// over all threads.
+/// Drives `server` at `pace` on its `course`; `dialogue` makes the dialogue of a connection, given its number over all threads.
 ///
 /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is reported in the document.
 pub fn drive<D: Dialogue>(
     pace: &Pace,
     server: impl Into<Endpoint>,
     dialogue: impl Fn(u32) -> D + Sync,
-    stop: Option<BorrowedFd<'_>>,
+    course: Course<'_>,
 ) -> Result<Document, Fault> {
     let server = server.into();
-    let start = Start::of(pace.threads);
+    let (start, stop) = (Start::of(pace.threads, course), course.stop);
     let parts: Vec<Result<Part, Errno>> = std::thread::scope(|scope| {
         let (start, dialogue) = (&start, &dialogue);
         let threads: Vec<_> = (1..pace.threads)
@@ -74,16 +74,21 @@ struct Start {
     ready: Barrier,
     started: Barrier,
     failed: AtomicBool,
+    /// CLOCK_MONOTONIC ns.
+    not_before_ns: u64,
+    announces: bool,
     from_ns: AtomicU64,
 }
 
 impl Start {
-    fn of(threads: u32) -> Self {
+    fn of(threads: u32, course: Course<'_>) -> Self {
         let barrier = || Barrier::new(threads as usize);
         Self {
             ready: barrier(),
             started: barrier(),
             failed: AtomicBool::new(false),
+            not_before_ns: course.start_at_ns.unwrap_or(0),
+            announces: course.announces,
             from_ns: AtomicU64::new(0),
         }
     }
@@ -92,7 +97,14 @@ impl Start {
     fn together(&self, may_go_on: bool) -> Option<u64> {
         self.failed.fetch_or(!may_go_on, Ordering::SeqCst);
         if self.ready.wait().is_leader() {
-            self.from_ns.store(monotonic_ns(), Ordering::SeqCst);
+            sleep_until(self.not_before_ns);
+            let from_ns = monotonic_ns();
+            self.from_ns.store(from_ns, Ordering::SeqCst);
+            if self.announces && !self.failed.load(Ordering::SeqCst) {
+                // Who does not read it does without.
+                let line = format!("{BEGAN}{from_ns}\n");
+                let _ = rustix::io::write(rustix::stdio::stdout(), line.as_bytes());
+            }
         }
         self.started.wait();
         (!self.failed.load(Ordering::SeqCst)).then(|| self.from_ns.load(Ordering::SeqCst))

@@ -34,6 +34,39 @@ pub fn to_args(server: SocketAddr, load: &LoadSpec) -> Result<Vec<String>, Fault
     Ok(args)
 }
 
+/// The flag of the moment at which a load begins; see [`Course::start_at_ns`](crate::drive::Course).
+const START_AT: &str = "--start-at-ns";
+
+/// The flag of a load that announces when it began; see [`Course::announces`](crate::drive::Course).
+pub(super) const ANNOUNCE: &str = "--announce-start";
+
+/// The flag and its value, for a load that begins at this moment, CLOCK_MONOTONIC ns.
+pub(super) fn start_at(start_at_ns: u64) -> [String; 2] {
+    [START_AT.into(), start_at_ns.to_string()]
+}
+
+/// Takes out of the flags whether the start is to be announced; it is no option of the load.
+pub(super) fn take_announce(args: &[String]) -> (Vec<String>, bool) {
+    let others: Vec<String> = args.iter().filter(|arg| *arg != ANNOUNCE).cloned().collect();
+    let announces = others.len() < args.len();
+    (others, announces)
+}
+
+/// Takes the moment of the start out of the flags; it is no option of the load.
+///
+/// # Errors
+/// The flag is given twice or is followed by no number.
+pub(super) fn take_start(args: &[String]) -> Result<(Vec<String>, Option<u64>), Fault> {
+    let Some(at) = args.iter().position(|arg| arg == START_AT) else { return Ok((args.to_vec(), None)) };
+    let given = args.get(at + 1).and_then(|value| value.parse().ok());
+    let mut others = args.to_vec();
+    others.drain(at..(at + 2).min(args.len()));
+    match given {
+        Some(_) if !others.iter().any(|arg| arg == START_AT) => Ok((others, given)),
+        _ => Err(usage(START_AT, "is given twice, or is no number", "give it once: CLOCK_MONOTONIC, ns")),
+    }
+}
+
 /// How a load is started: the flags, and what is to be read from standard input. No option is among the flags but the driver: any text of
 /// a recipe may be a secret.
 ///
@@ -236,6 +269,16 @@ mod tests {
             let load = LoadSpec::String(load);
             assert_eq!(from_flags(&to_args(at(), &load).unwrap()).unwrap(), (at(), load.clone()));
             assert_eq!(started(&load), (at(), load));
+        }
+    }
+
+    #[test]
+    fn the_moment_of_the_start_is_no_option_of_the_load() {
+        let (others, at) = take_start(&words("--port 80 --start-at-ns 1234 --driver string")).unwrap();
+        assert_eq!((others.join(" ").as_str(), at), ("--port 80 --driver string", Some(1234)));
+        assert_eq!(take_start(&words("--port 80")).unwrap().1, None);
+        for wrong in ["--start-at-ns", "--start-at-ns x", "--start-at-ns 1 --start-at-ns 2"] {
+            assert!(take_start(&words(wrong)).unwrap_err().to_string().contains("--start-at-ns"), "{wrong}");
         }
     }
 

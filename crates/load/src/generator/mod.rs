@@ -4,4 +4,5 @@ pub mod flags;
 mod process;
 mod verb;
 
+pub use process::{Part, start_part};
 pub use verb::{VERB, run};

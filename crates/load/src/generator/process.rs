@@ -1,14 +1,16 @@
 //! Starts the load generator as a process of its own, and reads the outcome that it prints.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use change::exit_words;
 use change::{Hand, Launch};
-use machine::{Class, Fault, Missing, OwnFolder, Placement};
+use machine::{Class, CpuSet, Fault, Missing, OwnFolder, Placement};
 
 use super::flags;
 use super::verb::VERB;
-use crate::drive::Document;
+use crate::drive::{BEGAN, Document};
 use crate::outcome::Outcome;
 use crate::process::running::{Finished, Running};
 use crate::process::{netns, own_binary, trial_folder};
@@ -43,6 +45,41 @@ impl<L: Driven> Workload for L {
     }
 }
 
+/// One process of a load that several hosts drive together.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Where the server listens, as this host reaches it.
+    pub server: SocketAddr,
+    /// CPUs of this host; none: wherever the scheduler puts it.
+    pub cpus: Option<CpuSet>,
+    /// The first request of all parts, CLOCK_MONOTONIC ns of this host.
+    pub start_at_ns: u64,
+    /// Takes what it prints on standard error.
+    pub log: PathBuf,
+}
+
+/// Starts one process of a load that several hosts drive together; its whole document comes back.
+///
+/// # Errors
+/// An option of the load makes no sense; as [`Hand::launch`].
+pub fn start_part(load: &dyn Driven, part: Part, hand: &mut Hand) -> Result<Running<Document>, Fault> {
+    load.check()?;
+    let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
+    let (flags, input) = flags::to_start(part.server, &load.spec())?;
+    argv.extend(flags);
+    argv.extend(flags::start_at(part.start_at_ns));
+    let launch = Launch {
+        argv,
+        input: input.into_bytes(),
+        netns: load.netns().cloned(),
+        cpus: part.cpus,
+        log: part.log,
+        ..Launch::default()
+    };
+    let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
+    Running::start(hand, launch, timeout, document)
+}
+
 /// Starts the load against `server` on `placement.load_cpus`; `dir` takes its log.
 fn start(
     load: &dyn Driven,
@@ -58,6 +95,7 @@ fn start(
     let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
     let (flags, input) = flags::to_start(server.address(), &load.spec())?;
     argv.extend(flags);
+    argv.push(flags::ANNOUNCE.into());
     let launch = Launch {
         argv,
         input: input.into_bytes(),
@@ -73,17 +111,25 @@ fn start(
 
 /// What was seen goes into the trial's folder also when the run was broken off.
 fn reckon(finished: Finished, then: Afterwards) -> Result<Outcome, Fault> {
+    let Document { outcome, broken, starved } = document(finished)?;
+    let outcome = then(outcome);
+    match broken {
+        None => outcome,
+        // A finding about where it ran, for whoever judges the trial.
+        Some(_) if starved => outcome,
+        Some(broken) => Err(Fault { class: Class::WorkloadFailed, ..broken.into() }),
+    }
+}
+
+/// What a load printed at its end.
+fn document(finished: Finished) -> Result<Document, Fault> {
     if !finished.status.success() {
         return Err(finished.fault(exit_words(finished.status), "see the message above"));
     }
-    let document: Document = serde_json::from_slice(&finished.stdout).map_err(|why| {
+    let announced = finished.stdout.starts_with(BEGAN.as_bytes());
+    let first_line = finished.stdout.iter().position(|byte| *byte == b'\n').filter(|_| announced);
+    let printed = &finished.stdout[first_line.map_or(0, |at| at + 1)..];
+    serde_json::from_slice(printed).map_err(|why| {
         finished.fault(format!("printed no outcome: {why}"), "check that `exe` is this version of pinwise")
-    })?;
-    let outcome = then(document.outcome);
-    match document.broken {
-        None => outcome,
-        // A finding about where it ran, for whoever judges the trial.
-        Some(_) if document.starved => outcome,
-        Some(broken) => Err(Fault { class: Class::WorkloadFailed, ..broken.into() }),
-    }
+    })
 }

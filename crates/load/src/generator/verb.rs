@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use machine::{Class, Fault};
 
 use super::flags;
-use crate::drive::Document;
+use crate::drive::{Course, Document};
 use crate::signals;
 
 /// The verb of the binary that is the load; see [`run`].
@@ -16,13 +16,17 @@ pub const VERB: &str = "drive";
 ///
 /// Fails as [`Driven::drive`](crate::workloads::Driven::drive) does, and when a flag is unknown or malformed.
 pub fn run(args: &[String]) -> Result<Document, Fault> {
-    let (server, load) = flags::from_args(args, &mut std::io::stdin())?;
+    let (args, announces) = flags::take_announce(args);
+    let (args, start_at_ns) = flags::take_start(&args)?;
+    let (server, load) = flags::from_args(&args, &mut std::io::stdin())?;
     load.workload().check()?;
     let signals = signals::terminate().map_err(|error| {
         Fault::new(Class::WorkloadFailed, "signalfd", error, "check the limit of open files (ulimit -n)")
     })?;
     match load.driven() {
-        Some(driven) => driven.drive(server, Some(signals.as_fd())),
+        Some(driven) => {
+            driven.drive(server, Course { start_at_ns, announces, ..Course::until(signals.as_fd()) })
+        }
         None => {
             let remedy = "run the command itself";
             Err(Fault::new(Class::Usage, "--driver command", "it is not driven by pinwise", remedy))

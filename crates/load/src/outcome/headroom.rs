@@ -7,8 +7,9 @@ use crate::outcome::Headroom;
 /// Busier than this, a process has no room left, share of one CPU.
 pub const FULL: f64 = 0.9;
 
-/// Judges by how busy the busiest thread of client and server were (share of one CPU, 0 to 1; none where unknown).
-/// `crowded`: both ran on the same CPU, on purpose or for want of another.
+/// Judges by how busy both sides were, shares from 0 to 1; none where unknown. Of the client: its busiest thread, share of one CPU.
+/// Of the server: what its busiest thread had or wanted of one CPU, or what all its threads used of the CPUs that they may use, whichever
+/// is more. `crowded`: both ran on the same CPU, on purpose or for want of another.
 pub fn headroom(client_busy: Option<f64>, server_busy: Option<f64>, crowded: bool) -> Headroom {
     let (client_limits, note) = match (client_busy, server_busy) {
         _ if crowded => (

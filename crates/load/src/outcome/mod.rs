@@ -28,8 +28,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Takes in what another thread completed in the same interval. A histogram that cannot be read is left out: ours all can.
-    pub(crate) fn add(&mut self, other: &Self) {
+    /// Takes in what another thread, or another process, completed in the same interval. A histogram that cannot be read is left out: ours
+    /// all can.
+    pub fn add(&mut self, other: &Self) {
         self.completed += other.completed;
         self.failed += other.failed;
         if let (Ok(mut latency), Ok(others)) =
@@ -46,7 +47,8 @@ impl Interval {
 pub struct Headroom {
     /// Share of the load generator's busiest thread that was on CPU, 0 to 1.
     pub client_busy: Option<f64>,
-    /// Share of the server's busiest thread that was on CPU, 0 to 1.
+    /// How near the server was to its limit, 0 to 1: what its busiest thread had or wanted of one CPU, or what all its threads used of the
+    /// CPUs that they may use, whichever is more. In trials of before 2026-11-28: share of its busiest thread that was on CPU.
     pub server_busy: Option<f64>,
     /// True when the client was the limit (busy above 0.9 while the server was not); `None` when it is not known.
     pub client_limits: Option<bool>,
@@ -104,6 +106,9 @@ pub struct Outcome {
     /// What the server answered first, escaped and cut to 120 characters. Of the loads `string` and `http`; none of all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_answer: Option<String>,
+    /// The process whose figure `client_busy` is, of a load that several hosts drive: `host b, process 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_part: Option<String>,
     /// The headroom check, where it could be made.
     pub headroom: Option<Headroom>,
     /// What could not be measured, and why.

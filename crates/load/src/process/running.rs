@@ -12,6 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::log_tail;
 use super::stdout::Output;
 use crate::clock::monotonic_ns;
+use crate::drive::BEGAN;
 use crate::outcome::Outcome;
 
 const GRACE: Duration = Duration::from_secs(2);
@@ -46,10 +47,10 @@ impl Finished {
     }
 }
 
-type Reckoning = Box<dyn FnOnce(Finished) -> Result<Outcome, Fault> + Send>;
+type Reckoning<T> = Box<dyn FnOnce(Finished) -> Result<T, Fault> + Send>;
 
-/// A load in a process of its own. Dropping it ends it.
-pub struct Running {
+/// A load in a process of its own, and what comes of it. Dropping it ends it.
+pub struct Running<T = Outcome> {
     launched: Launched,
     output: Output,
     command: String,
@@ -57,17 +58,17 @@ pub struct Running {
     from_ns: u64,
     until: Instant,
     timeout: Duration,
-    reckoning: Option<Reckoning>,
+    reckoning: Option<Reckoning<T>>,
 }
 
-impl Running {
+impl<T> Running<T> {
     /// Starts `launch` (its standard output is read here whatever it says), which must end within `timeout`;
-    /// `reckoning` makes an outcome of what it leaves.
+    /// `reckoning` makes a `T` of what it leaves.
     pub(crate) fn start(
         hand: &mut Hand,
         launch: Launch,
         timeout: Duration,
-        reckoning: impl FnOnce(Finished) -> Result<Outcome, Fault> + Send + 'static,
+        reckoning: impl FnOnce(Finished) -> Result<T, Fault> + Send + 'static,
     ) -> Result<Self, Fault> {
         let launch = Launch { stdout: Stdout::Piped, ..launch };
         let command = shell_words::join(&launch.argv);
@@ -96,7 +97,7 @@ impl Running {
 
     /// The outcome or fault once the load has ended, and only once; none while it runs. A load that does not end in
     /// time is ended here. Ask ten times a second or so.
-    pub fn poll(&mut self) -> Option<Result<Outcome, Fault>> {
+    pub fn poll(&mut self) -> Option<Result<T, Fault>> {
         self.reckoning.as_ref()?;
         match self.launched.try_wait() {
             Ok(None) if Instant::now() < self.until => None,
@@ -122,7 +123,7 @@ impl Running {
         }
     }
 
-    fn finish(&mut self, status: ExitStatus) -> Result<Outcome, Fault> {
+    fn finish(&mut self, status: ExitStatus) -> Result<T, Fault> {
         let finished = self.finished(status);
         match self.reckoning.take() {
             Some(reckoning) => reckoning(finished),
@@ -130,7 +131,7 @@ impl Running {
         }
     }
 
-    fn too_late(&mut self) -> Result<Outcome, Fault> {
+    fn too_late(&mut self) -> Result<T, Fault> {
         self.reckoning = None;
         let ended = self.launched.stop(GRACE)?;
         let cause = format!("still ran after {} s and was ended", self.timeout.as_secs_f64());
@@ -147,6 +148,16 @@ impl Running {
             log: self.log.clone(),
             from_ns: self.from_ns,
         }
+    }
+
+    /// When its first request was sent, CLOCK_MONOTONIC ns; `None` as long as it has not said so, and of a load that does not say.
+    pub fn began_ns(&self) -> Option<u64> {
+        self.output.first_line()?.strip_prefix(BEGAN)?.trim().parse().ok()
+    }
+
+    /// When its process was started, CLOCK_MONOTONIC ns.
+    pub fn started_ns(&self) -> u64 {
+        self.from_ns
     }
 
     /// Its first process.

@@ -31,6 +31,13 @@ impl Output {
         Self { bytes, ended }
     }
 
+    /// The first line, once all of it is there.
+    pub(crate) fn first_line(&self) -> Option<String> {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
     /// All that was printed; call it after the load has ended.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         // Too late or gone: what is there is what there is.

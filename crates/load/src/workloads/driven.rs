@@ -1,13 +1,12 @@
 //! The trait of a load that pinwise drives itself.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::{Act, Fault, Missing, OwnFolder, Placement};
 
 use super::about::About;
 use super::spec::LoadSpec;
-use crate::drive::{Document, Keys};
+use crate::drive::{Course, Document, Keys};
 use crate::outcome::Outcome;
 
 /// What [`Driven::afterwards`] gives.
@@ -43,8 +42,8 @@ pub trait Driven: Keys {
         Box::new(Ok)
     }
 
-    /// Drives `server` to the end of the load, or until `stop` becomes readable.
+    /// Drives `server` to the end of the load, or until it is stopped.
     ///
     /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is reported in the document.
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault>;
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault>;
 }

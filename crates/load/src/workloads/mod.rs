@@ -105,6 +105,11 @@ impl LoadSpec {
         }
     }
 
+    /// Whether its process says when it sent its first request: where the engine drives it.
+    pub fn announces_start(&self) -> bool {
+        !matches!(self, Self::Command(_) | Self::Spin(_) | Self::Packets(_))
+    }
+
     /// How long the load is to run, s.
     pub fn seconds(&self) -> f64 {
         match self {

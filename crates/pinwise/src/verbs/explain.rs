@@ -126,10 +126,11 @@ fn folder_of(id: &str) -> String {
 /// Says what makes the difference between arms: of one against another, or of each against the baseline after all that the case says.
 fn explain(case: &Case, args: &Args) -> Result<Answer, Fault> {
     let Some(arm) = &args.arm else { return conclusion::explain(case, args.format) };
-    let explanation = one_explained(&Facts::read(case)?, arm, args)?;
+    let facts = Facts::read(case)?;
+    let explanation = one_explained(&facts, arm, args)?;
     match args.format {
         Format::Json => output::json(&explanation)?,
-        Format::Text => output::text(&output::fitted(None, explanation_text::render(&explanation)))?,
+        Format::Text => output::text(&output::fitted(None, explanation_text::render(&explanation, &facts)))?,
     }
     Ok(Answer::Done)
 }

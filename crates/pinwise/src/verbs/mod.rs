@@ -6,6 +6,7 @@ use machine::Fault;
 use crate::cli::{Cli, Verb};
 use crate::output::Answer;
 
+pub mod agent;
 pub mod apply;
 pub mod capture;
 pub mod compare;
@@ -13,6 +14,7 @@ pub mod completions;
 pub mod confirm;
 pub mod diagnose;
 pub mod explain;
+pub mod fleet;
 pub mod hold_latency;
 pub mod list;
 pub mod man;
@@ -37,6 +39,7 @@ pub mod watch;
 pub fn run(verb: Verb) -> Result<Answer, Fault> {
     match verb {
         Verb::Map(args) => map::run(&args),
+        Verb::Fleet(args) => fleet::run(&args),
         Verb::Capture(args) => capture::run(&args),
         Verb::Diagnose(args) => diagnose::run(&args),
         Verb::Watch(args) => watch::run(&args),
@@ -62,6 +65,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::PacketSink(args) => raw::packet_sink(&args),
         Verb::QueueServer(args) => raw::queue(&args),
         Verb::Drive(args) => raw::drive(&args),
+        Verb::Agent(args) => agent::run(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
         Verb::Thief(args) => thief::run(&args),

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use hosts::slurm::{self, Allocation, SERVER_NODE};
 use machine::Fault;
+use study::case::resume_command;
 use study::{Case, design, looks};
 
 use crate::format::Format;
@@ -40,6 +42,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Err(fault) if args.reboot => return Err(reboots::give_up(&args.case, fault)),
         case => case?,
     };
+    on_its_nodes(&case)?;
     for repair in &case.repairs {
         note!("pinwise: {repair}");
     }
@@ -47,6 +50,14 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         add(&mut case, blocks)?;
     }
     reboots::run(&mut case, &interrupt::flag_of_changes()?, args.reboot, args.format)
+}
+
+/// Holds a case of nodes of Slurm to an allocation of the same: its blocks stay on their hosts.
+fn on_its_nodes(case: &Case) -> Result<(), Fault> {
+    let recipe = &case.study.recipe;
+    let Some(server) = recipe.notes.get(SERVER_NODE) else { return Ok(()) };
+    let load: Vec<String> = recipe.hosts.iter().map(|host| host.name.clone()).collect();
+    slurm::check_same_nodes(Allocation::current()?.as_ref(), server, &load, &resume_command(case.dir()))
 }
 
 /// Adds the blocks, and says what there is to run.

@@ -1,6 +1,7 @@
 //! `pinwise study`: runs a study and says what came out.
 
 mod flags;
+mod slurm;
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,10 @@ Examples:
       --command 'wrk -t1 -c16 -d{seconds} http://{address}:{port}/' --figure 'requests_per_s=Requests/sec: +([0-9.]+)'
   pinwise study --server './old --port {port}' --server-b './new --port {port}' --load string \\
       --expect 'requests_per_s of server-b >= 0.97 x server-a'      a gate for CI: exit code 0, 1, or 8 (cannot tell)
+  pinwise study --server 'nats-server -a {address} -p {port}' --load nats --host load=b,c
+                                                         the load comes from two other hosts, by ssh (docs/hosts.md)
+  pinwise study --server 'nats-server -a {address} -p {port}' --load nats --slurm --slurm-nodes 3 -- --time=60
+                                                         as a job of Slurm, whose other nodes drive the load (docs/slurm.md)
   pinwise study --cpus l3:0 --load-cpus l3:1             the CPUs of one cache, with the load on those of another (docs/cpus.md)
   pinwise study --search=60                              the best set of CPUs, in 60 trials and a confirmation
   pinwise study --aa 2                                   all placements alike: what it says when there is nothing to say
@@ -62,6 +67,14 @@ pub struct Args {
     /// Network namespace that the load runs in
     #[arg(long, value_name = "NAME")]
     load_netns: Option<String>,
+    /// Other hosts that drive the load: a file of them (TOML, or an Ansible inventory in INI; docs/hosts.md)
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// The same by their names, as ssh takes them: load=b,c (with processes on each: load=b*3,c*3)
+    #[arg(long, value_name = "ROLE=HOST,...")]
+    host: Vec<String>,
+    #[command(flatten)]
+    slurm: slurm::Flags,
     /// Command line of the load tool, for --load command; {port}, {address}, {cpu} and {cpus} are filled in
     #[arg(long, value_name = "CMD")]
     command: Option<String>,
@@ -179,6 +192,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         return Ok(Answer::Done);
     }
     let recipe = flags::recipe(args)?;
+    let Some(recipe) = slurm::placed(args, recipe)? else { return Ok(Answer::Done) };
     if args.print_recipe {
         output::text(&escape::toml(recipe.concealed()?.0.to_toml()?))?;
         return Ok(Answer::Done);

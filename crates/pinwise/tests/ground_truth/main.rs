@@ -3,7 +3,7 @@
 //!
 //! They need root, iproute2 (`ip netns`), two CPUs, and some minutes of an otherwise idle machine, so they are ignored
 //! by default: `make test` runs them, one at a time and nothing beside them (docs/testing.md). They send traffic only
-//! between two network namespaces that they make and delete.
+//! between network namespaces that they make and delete, and this machine.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
@@ -14,6 +14,7 @@ mod diagnosed;
 mod distances;
 mod dosed;
 mod explained;
+mod hosted;
 mod idle;
 mod killed;
 #[path = "../killing/mod.rs"]
@@ -33,6 +34,7 @@ mod real_servers;
 mod running;
 mod searched;
 mod served_guest;
+mod slurm;
 mod steered;
 mod stormed;
 mod storms;

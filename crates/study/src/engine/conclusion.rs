@@ -130,7 +130,8 @@ fn seen(placement: &Placement, run: &Run, observation: &Observation, missing: &m
     // Without intervals the whole run is the window.
     let whole_run = intervals.is_empty().then(|| demand::whole_run_cpus(run.load_cpu_time, *from_ns, *to_ns));
     let load = demand::of_load(observation, whole_run.flatten());
-    missing.extend(load.missing);
+    // Those of another host report it themselves.
+    missing.extend(load.missing.filter(|_| run.outcome.busiest_part.is_none()));
     let dose_taken_share = placement
         .dose
         .as_ref()
@@ -213,7 +214,7 @@ fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<()
 }
 
 /// Whether the client had room. With server and load on the same CPU neither can be distinguished from the other. One that sends packets
-/// as fast as it can is itself what is measured.
+/// as fast as it can is itself what is measured. A server is full where one of its threads is, and where all of them together are.
 fn judge_headroom(outcome: &Outcome, as_run: &AsRun, placement: &Placement) -> Option<Headroom> {
     if outcome.counted != Counted::Requests {
         return None;
@@ -222,8 +223,11 @@ fn judge_headroom(outcome: &Outcome, as_run: &AsRun, placement: &Placement) -> O
         (Some(server), Some(load)) => !server.intersection(load).is_empty(),
         _ => false,
     };
-    let server_busy = as_run.server_demand.map(|demand| demand.on_cpu_share);
-    Some(headroom(client_busy(outcome, as_run), server_busy, crowded))
+    let judged = headroom(client_busy(outcome, as_run), as_run.server_busy_share(), crowded);
+    Some(match &outcome.busiest_part {
+        Some(part) => Headroom { note: format!("{part}: {}", judged.note), ..judged },
+        None => judged,
+    })
 }
 
 /// How busy the load's busiest thread was: by its own account, else by the kernel's. Where that is not known and all of the load
@@ -268,6 +272,7 @@ fn unix_now_s() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::Demand;
 
     #[test]
     fn a_trial_is_disturbed_by_others_and_by_steal_and_not_by_what_is_not_known() {
@@ -278,6 +283,24 @@ mod tests {
         assert_eq!(disturbed(&rule, &seen(None, None)), None);
         let why = disturbed(&rule, &seen(Some(0.7), Some(0.2))).unwrap();
         assert!(why.contains("0.70 CPUs") && why.contains("20 %"), "{why}");
+    }
+
+    #[test]
+    fn a_load_is_not_the_limit_where_the_threads_of_the_server_fill_its_cpu_together() {
+        let limits = |of_busiest: Demand, may_use: f64| {
+            let as_run = AsRun {
+                server_demand: Some(of_busiest),
+                server_busy_cpus: Some(0.97),
+                server_may_use_cpus: Some(may_use),
+                load_demand: Some(Demand { on_cpu_share: 0.93, waited_share: Some(0.0) }),
+                ..AsRun::default()
+            };
+            judge_headroom(&Outcome::default(), &as_run, &Placement::default()).unwrap().client_limits
+        };
+        let one_of_two = |waited| Demand { on_cpu_share: 0.49, waited_share: Some(waited) };
+        assert_eq!(limits(one_of_two(0.0), 1.0), Some(false), "all threads together");
+        assert_eq!(limits(one_of_two(0.46), 2.0), Some(false), "one that waits for the other");
+        assert_eq!(limits(one_of_two(0.0), 2.0), Some(true));
     }
 
     #[test]

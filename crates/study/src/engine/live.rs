@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Undone, calling_thread};
+use hosts::LoadHosts;
 use load::children::{self, CpuTime};
 use load::{Command, Outcome, Server, ServerSpec};
 use machine::knobs::guest::{self, OF_SERVER};
@@ -19,6 +20,7 @@ use machine::{
 use probe::{Party, Recording, Sampler};
 
 use super::conclusion::{Run, conclude, write_json};
+use super::driving::{self, Driving};
 use super::observation::accounting::{self, Accounting};
 use super::server_data::Data;
 use super::swap::Areas;
@@ -56,6 +58,8 @@ pub struct LiveTrials {
     /// Takes those of the observed ones; `None` of a study without.
     observed: Option<OwnFolder>,
     machine: Machine,
+    /// Those that drive the load, where others do.
+    hosts: Option<LoadHosts>,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -63,7 +67,7 @@ impl LiveTrials {
     /// Trials of `case` on `machine`, this one; `exe` is the pinwise binary that serves as built-in server and load.
     ///
     /// # Errors
-    /// As [`Case::revealed`]; the machine reports no CPU; the ledger cannot be begun.
+    /// As [`Case::revealed`]; the machine reports no CPU; the ledger cannot be begun; a host of the recipe cannot be reached.
     pub fn new(
         case: &Case,
         exe: PathBuf,
@@ -78,6 +82,7 @@ impl LiveTrials {
         let wanted = study.recipe.budget.observed_blocks.unwrap_or(0) > 0;
         let can_observe = wanted && accounting::why_not(machine).is_none();
         let observed = if can_observe { Some(case.observed_folder()?) } else { None };
+        let hosts = load_hosts(case, &study, &exe)?;
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
         let machine = machine.clone();
         Ok(Self {
@@ -94,6 +99,7 @@ impl LiveTrials {
             trials,
             observed,
             machine,
+            hosts,
             interrupted,
         })
     }
@@ -101,8 +107,18 @@ impl LiveTrials {
     /// Ends the session; fails when something could not be taken back.
     pub fn finish(mut self) -> Result<(), Fault> {
         let spread = calling_thread::run_on(&self.allowed);
+        let left_there = self.hosts.take().map(LoadHosts::finish).unwrap_or_default();
         all_taken_back(&self.hand.undo_all())?;
-        self.hand.finish().and(spread)
+        self.hand.finish().and(spread)?;
+        match left_there.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::new(
+                Class::No,
+                "other hosts are not as they were",
+                left_there.join("; "),
+                "run 'pinwise undo' on each of them",
+            )),
+        }
     }
 
     fn run_placed(
@@ -114,6 +130,9 @@ impl LiveTrials {
         let dir = folder.path();
         let placement = &planned.arm.placement;
         netns_pair::make(&mut recipe, &mut self.hand)?;
+        if let Some(hosts) = &self.hosts {
+            recipe.server.address = driving::address(&recipe, hosts)?;
+        }
         let server = self.data.prepared(self.server_spec(&recipe), &mut self.hand, &self.interrupted)?;
         let began = Instant::now();
         // Our own threads keep off the server's CPU, where the placement leaves us another.
@@ -344,7 +363,8 @@ impl LiveTrials {
             });
             let before = children::cpu_time();
             let outcome = self.drive(recipe, server, placement, &sampler, dir, accounting);
-            let load_cpu_time = children::cpu_time() - before;
+            let elsewhere = self.hosts.as_ref().map(|hosts| driving::cpu_time_here(hosts, &self.root));
+            let load_cpu_time = elsewhere.unwrap_or_else(|| children::cpu_time() - before);
             over.store(true, Ordering::Release);
             sampling.thread().unpark();
             let recording = sampling.join().map_err(|_| {
@@ -372,12 +392,20 @@ impl LiveTrials {
         let mut spec = recipe.load.clone();
         spec.set_seconds(recipe.budget.warm_up_cap_s + recipe.budget.window_s);
         let deadline = Instant::now() + Duration::from_secs_f64(recipe.budget.trial_timeout_s);
-        let mut running = spec.workload().start(server, placement, &mut self.hand, dir)?;
-        sampler.follow(Party::Load, running.process());
-        accounting.iter_mut().for_each(|accounting| accounting.load_began(&self.root));
+        let mut running = match &mut self.hosts {
+            None => Driving::Here(Box::new(spec.workload().start(server, placement, &mut self.hand, dir)?)),
+            Some(hosts) => {
+                hosts.start(&spec, server.address())?;
+                Driving::Elsewhere(hosts)
+            }
+        };
+        running.process().into_iter().for_each(|process| sampler.follow(Party::Load, process));
         loop {
             if let Some(outcome) = running.poll() {
                 accounting.iter_mut().for_each(|accounting| accounting.end());
+                if let Driving::Elsewhere(hosts) = &running {
+                    driving::write_seen(hosts, dir)?;
+                }
                 let outcome = outcome.map_err(|fault| cause_of(server, fault))?;
                 return server.still_runs().map(|()| outcome);
             }
@@ -396,6 +424,9 @@ impl LiveTrials {
                 None => running.wait(LOOK_EVERY),
                 Some(accounting) => {
                     running.wait(accounting.wait(LOOK_EVERY));
+                    if let Some(from_ns) = running.began_ns(&spec) {
+                        accounting.load_began(&self.root, from_ns);
+                    }
                     accounting.look(&self.root);
                 }
             }
@@ -429,6 +460,23 @@ impl Trials for LiveTrials {
     fn booted(&self) -> Option<Booted> {
         Booted::read(&self.root)
     }
+}
+
+/// Reaches the hosts that drive the load, and keeps what they are in `hosts/` of the case, masked as its own machine is.
+fn load_hosts(case: &Case, study: &Resolved, exe: &Path) -> Result<Option<LoadHosts>, Fault> {
+    if study.recipe.hosts.is_empty() {
+        return Ok(None);
+    }
+    let mut hosts = LoadHosts::connect(&study.recipe.hosts, exe)?;
+    let folder = case.folder()?.make_folder("hosts", Reach::Owner)?;
+    for (name, archive) in hosts.captures()? {
+        let name = format!("{name}.tar.zst");
+        if !folder.holds(&name) {
+            let path = folder.path().join(&name);
+            folder.replace(&name, &archive).map_err(|e| Fault::io(path.display(), &e, "free some space"))?;
+        }
+    }
+    Ok(Some(hosts))
 }
 
 /// Writes the account of a trial beside it, or says why there is none.

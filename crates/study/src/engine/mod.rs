@@ -16,6 +16,7 @@ use crate::trial::Trial;
 pub mod boot_parameters;
 mod conclusion;
 mod dose;
+mod driving;
 mod fsync;
 mod housekeeping;
 pub mod ledger_purpose;
@@ -149,6 +150,10 @@ pub fn run(
         events(Event::TrialBegan(planned));
         let (trial, ends) = match trials.run(&planned, &case.trial_dir(planned.index)) {
             Ok(trial) => (trial, None),
+            // What asked to end has reached server and load as well (scancel(1) signals all processes of a job): no failure of theirs.
+            Err(fault) if fault.class == Class::WorkloadFailed && interrupted.load(Ordering::Relaxed) => {
+                return Err(interruption(case));
+            }
             Err(fault) => match schedule::after_failure(&case.study, &case.trials, slot, &fault) {
                 AfterFailure::GoesOn => (failed(&planned, &fault), None),
                 AfterFailure::Ends => (failed(&planned, &fault), Some(fault)),

@@ -9,7 +9,7 @@ use machine::knobs;
 use machine::own_folder::Reach;
 use machine::plan::BOOT_PARAMETERS;
 use machine::secret::CONCEALED;
-use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
+use machine::{Class, CpuChoice, CpuSet, Fault, Machine, Notes, Root, Setting};
 
 use crate::arm::{self, Arm, Role};
 use crate::boots::{self, Boots};
@@ -199,8 +199,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     recipe.check()?;
     let mut recipe = recipe.with_directions()?;
     let is_search = recipe.search.is_some();
-    let arms =
-        if is_search { case_search::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };
+    let arms = arms(&recipe, machine)?;
     recipe.expectations.iter().try_for_each(|expectation| expectation.check(&arms))?;
     // Rather than after the first trials, when it is an arm's turn.
     arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
@@ -241,6 +240,22 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
         found: None,
         added: Vec::new(),
     })
+}
+
+/// The arms of a recipe, or the controls of a search. Where other hosts drive the load, it takes none of this host's CPUs, and no arm
+/// relates the server's to them.
+fn arms(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
+    let of = |recipe: &Recipe| match recipe.search {
+        Some(_) => case_search::controls(recipe, machine),
+        None => arm::of_recipe(recipe, machine),
+    };
+    if recipe.hosts.is_empty() {
+        return of(recipe);
+    }
+    let anywhere = CpuChoice::from(usable(machine)?);
+    let mut arms = of(&Recipe { load_cpus: Some(anywhere), ..recipe.clone() })?;
+    arms.iter_mut().for_each(|arm| arm.placement.load_cpus = None);
+    Ok(arms)
 }
 
 /// Whether trials run under kernels that were booted for them.

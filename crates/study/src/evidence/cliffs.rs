@@ -72,7 +72,7 @@ pub struct PartTimes {
     pub operations: usize,
     /// Median, us (median over the trials).
     pub median_us: f64,
-    /// The longest, us (median over the trials).
+    /// The longest of all trials, us.
     pub max_us: f64,
 }
 
@@ -148,10 +148,8 @@ fn parts(own: &[(usize, &Cliff)]) -> Vec<PartTimes> {
         let same = own.iter().flat_map(|(_, cliff)| &cliff.parts);
         let same: Vec<_> =
             same.filter(|other| (other.phase, other.kind) == (part.phase, part.kind)).collect();
-        let of = |value: fn(&crate::cliff::Part) -> f64| {
-            median(&same.iter().map(|p| value(p)).collect::<Vec<_>>())
-        };
-        let (median_us, max_us) = (of(|part| part.median_us)?, of(|part| part.max_us)?);
+        let median_us = median(&same.iter().map(|part| part.median_us).collect::<Vec<_>>())?;
+        let max_us = same.iter().map(|part| part.max_us).reduce(f64::max)?;
         Some(PartTimes { phase: part.phase, kind: part.kind, operations: part.operations, median_us, max_us })
     };
     first.parts.iter().filter_map(times).collect()
@@ -201,6 +199,28 @@ mod tests {
         assert_eq!((cliff.broke, cliff.trials, cliff.shown), (3, 4, 5));
         assert_eq!(typical.moved[0], ("pages written to swap".to_string(), 3));
         assert_eq!((typical.before_us, typical.after_us), (8_000.0, 56_000.0));
+    }
+
+    #[test]
+    fn the_longest_operation_is_that_of_all_trials_and_the_median_their_median() {
+        let with_part = |index, (median_us, max_us)| {
+            let trial = trial(index, None);
+            let part = crate::cliff::Part {
+                phase: Phase::Fill,
+                kind: Kind::Put,
+                operations: 128,
+                median_us,
+                max_us,
+                regimes: Vec::new(),
+            };
+            Trial { cliff: trial.cliff.map(|cliff| Cliff { parts: vec![part], ..cliff }), ..trial }
+        };
+        let times = [(8_000.0, 60_000.0), (9_000.0, 96_000.0), (7_000.0, 69_000.0)];
+        let trials: Vec<Trial> =
+            times.into_iter().enumerate().map(|(index, times)| with_part(index, times)).collect();
+        let found = cliffs(&trials);
+        let [part] = &found[0].parts[..] else { panic!("{found:?}") };
+        assert_eq!((part.median_us, part.max_us), (8_000.0, 96_000.0));
     }
 
     #[test]

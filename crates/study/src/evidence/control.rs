@@ -23,7 +23,7 @@ const WITHIN: f64 = 2.0;
 /// A thief that took less than this part of what it asked for is no control.
 const TAKEN_AT_LEAST: f64 = 0.5;
 
-/// A thread that wanted a CPU for less than this share of the window has slack.
+/// A load or a server that is less near to its limit than this, as a share, has slack.
 const WANTED: f64 = 0.9;
 
 /// What the control is.
@@ -63,12 +63,12 @@ pub enum Unseen {
     LoadLimits {
         /// How busy the load's busiest thread was.
         client_busy: f64,
-        /// How busy the server's was.
+        /// How near the server was to its limit ([`AsRun::server_busy_share`](crate::AsRun::server_busy_share)).
         server_busy: f64,
     },
-    /// The server wanted a CPU for only this share of the window: it has slack that the thief took.
+    /// The server was only this near to its limit: it has slack that the thief took.
     Slack {
-        /// On a CPU or waiting for one, share of the window.
+        /// What [`AsRun::server_busy_share`](crate::AsRun::server_busy_share) is.
         server_wanted: f64,
     },
     /// The figure is no capacity: it need not fall as CPU time does.
@@ -205,7 +205,7 @@ fn why_unseen(kind: ControlKind, reference: Vec<&Trial>, question: &Question<'_>
     }
     let server_busy = typical(&reference, |headroom| headroom.server_busy);
     let client_busy = typical(&reference, |headroom| headroom.client_busy);
-    let wanted: Vec<f64> = reference.iter().filter_map(|trial| trial.as_run.server_wanted_share()).collect();
+    let wanted: Vec<f64> = reference.iter().filter_map(|trial| trial.as_run.server_busy_share()).collect();
     let server_wanted = summary::median(&wanted).or(server_busy);
     match (client_busy, server_wanted) {
         (Some(client_busy), Some(server_busy)) if client_busy > WANTED && server_busy < WANTED => {

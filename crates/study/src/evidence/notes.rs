@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Evidence;
+use machine::wording::counted;
+
+use super::{Evidence, drift};
 use crate::boots::groups;
 use crate::case::Resolved;
 use crate::design;
+use crate::schedule::attempts;
 use crate::statistics::summary;
 use crate::trial::Trial;
 
@@ -30,18 +33,8 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
             100.0 * evidence.precision.alpha
         ));
     }
-    let limited: Vec<&str> = trials
-        .iter()
-        .filter(|t| t.headroom.as_ref().is_some_and(|h| h.client_limits == Some(true)))
-        .map(|t| t.arm.as_str())
-        .collect();
-    if !limited.is_empty() {
-        notes.push(format!(
-            "in {} of {} trials the load generator was the limit, not the server: differences between placements are hidden there",
-            limited.len(),
-            trials.len()
-        ));
-    }
+    notes.extend(load_limits(evidence));
+    notes.extend(drift::note(trials, &evidence.metric, evidence.better));
     notes.extend(busy_machine(trials));
     notes.extend(within_trials(evidence, trials));
     notes.extend(unsteady(trials));
@@ -53,6 +46,21 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Fewer trials than this share of them may be chance.
+const WORTH_SAYING: f64 = 0.05;
+
+/// In how many trials the load was the limit.
+fn load_limits(evidence: &Evidence) -> Option<String> {
+    let share = evidence.load_limited_share.filter(|share| *share >= WORTH_SAYING)?;
+    let known = evidence.load_judged_trials;
+    let limited = (share * known as f64).round() as usize;
+    let many = if limited == known { format!("all {known}") } else { format!("{limited} of the {known}") };
+    Some(format!(
+        "in {many} trials in which server and load could each have CPUs of their own (doses left out) the load generator was the limit, \
+         not the server: differences between placements are hidden there"
+    ))
 }
 
 /// Other programs took CPU time: what they take is charged to chance, and makes intervals wide. Neighbours of the recipe are none of
@@ -165,15 +173,96 @@ pub(super) fn of_attempts(given_up: &BTreeMap<String, String>, trials: &[Trial])
     }
     let failed = trials.iter().filter(|trial| trial.failed.is_some()).count();
     if failed > 0 {
-        notes.push(format!("{failed} of {} trials failed; their folders keep the logs", trials.len()));
-    }
-    let disturbed = trials.iter().filter(|trial| trial.disturbed.is_some()).count();
-    if disturbed > 0 {
-        let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
         notes.push(format!(
-            "{disturbed} of {} trials were disturbed by what is neither server nor load; {repeats} were run again",
-            trials.len()
+            "{} failed and left no figure; the folder of each keeps its logs",
+            counted(failed, "trial")
         ));
     }
+    notes.extend(disturbed(trials));
     notes
+}
+
+/// How many trials were disturbed, and whether they count.
+fn disturbed(trials: &[Trial]) -> Option<String> {
+    let counting = attempts::counted(trials);
+    let is_disturbed = |trial: &&Trial| trial.disturbed.is_some();
+    let kept = counting.iter().filter(is_disturbed).count();
+    let again = trials.iter().filter(is_disturbed).count().saturating_sub(kept);
+    let by = "disturbed by what is neither server nor load";
+    let were = |count: usize| if count == 1 { "was" } else { "were" };
+    let mut parts = vec![format!("{} that count", counted(counting.len(), "trial"))];
+    if again > 0 {
+        parts.push(format!("{again} more {} {by} and run again", were(again)));
+    }
+    if kept > 0 {
+        parts.push(format!("{kept} of those that count {} {by} and not run again", were(kept)));
+    }
+    (parts.len() > 1).then(|| parts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{dose_shows, set, simulate, weigh_all};
+    use super::*;
+    use crate::arm::each_cpu_in_turn;
+
+    /// The evidence of a study in which the load was the limit in some trials of these arms.
+    fn limited(is_limited: impl Fn(&Trial) -> Option<bool>) -> Evidence {
+        let arms = each_cpu_in_turn(&set("0-1"), &set("0-1"), None).unwrap();
+        let with_headroom = |trial: Trial| {
+            let headroom = load::headroom(Some(0.5), Some(0.5), false);
+            let headroom = Some(load::Headroom { client_limits: is_limited(&trial), ..headroom });
+            Trial { headroom, ..trial }
+        };
+        let trials = simulate(&arms, 14, 1, dose_shows).into_iter().map(with_headroom).collect::<Vec<_>>();
+        weigh_all(&arms, &trials)
+    }
+
+    #[test]
+    fn the_load_is_the_limit_of_the_trials_that_can_show_it() {
+        let apart = |trial: &Trial| match trial.arm.as_str() {
+            arm if arm.starts_with("both") => None,
+            arm => Some(!arm.starts_with("dose")),
+        };
+        let evidence = limited(apart);
+        assert_eq!((evidence.load_limited_share, evidence.load_judged_trials), (Some(1.0), 4 * 14));
+        let note = load_limits(&evidence).unwrap();
+        assert!(note.starts_with("in all 56 trials in which server and load could each have CPUs"), "{note}");
+        let of_one = limited(|trial| Some(trial.arm == "cpu 0"));
+        let note = load_limits(&of_one).unwrap();
+        assert!(note.starts_with("in 14 of the 84 trials"), "{note}");
+        assert!(of_one.notes.contains(&note));
+    }
+
+    #[test]
+    fn one_trial_of_many_is_chance() {
+        let once = limited(|trial| Some(trial.arm == "cpu 0" && trial.block == 3));
+        assert!(once.load_limited_share.is_some_and(|share| share > 0.0));
+        assert_eq!(load_limits(&once), None);
+        assert_eq!(load_limits(&limited(|_| None)), None, "it is not known of any");
+    }
+
+    #[test]
+    fn trials_that_count_and_those_that_were_run_again_are_counted_once() {
+        let trial = |position: usize, attempt: usize, disturbed: bool| Trial {
+            position,
+            attempt,
+            disturbed: disturbed.then(|| "a build".to_string()),
+            ..Trial::default()
+        };
+        let noted = |trials: &[Trial]| of_attempts(&BTreeMap::new(), trials).join("\n");
+        assert_eq!(noted(&[trial(0, 0, false), trial(1, 0, false)]), "");
+        let by = "disturbed by what is neither server nor load";
+        let mut trials = vec![trial(0, 0, true), trial(1, 0, false), trial(0, 1, false)];
+        assert_eq!(noted(&trials), format!("2 trials that count; 1 more was {by} and run again"));
+        trials.push(trial(2, 0, true));
+        let kept = format!("1 of those that count was {by} and not run again");
+        assert_eq!(noted(&trials), format!("3 trials that count; 1 more was {by} and run again; {kept}"));
+        assert_eq!(noted(&[trial(0, 0, true), trial(1, 0, false)]), format!("2 trials that count; {kept}"));
+        let failed = Trial { failed: Some("it died".into()), ..trial(0, 0, false) };
+        assert_eq!(
+            noted(&[failed, trial(0, 1, false)]),
+            "1 trial failed and left no figure; the folder of each keeps its logs"
+        );
+    }
 }

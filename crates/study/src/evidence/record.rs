@@ -43,9 +43,13 @@ pub struct Evidence {
     /// The CPU quota that took more than the margin from the server, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaTaken>,
-    /// Share of all trials in which the load is known to have been the limit, and not the server; `None` where that is not known of any.
+    /// Share of [`load_judged_trials`](Self::load_judged_trials) in which the load was the limit, and not the server; `None` where there
+    /// are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_limited_share: Option<f64>,
+    /// Trials without a dose in which the load can be distinguished from the server: those in which each could have CPUs of its own.
+    #[serde(default)]
+    pub load_judged_trials: usize,
     /// What the comparisons of this study could have seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,

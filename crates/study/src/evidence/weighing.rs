@@ -45,6 +45,7 @@ pub fn weigh(arms: &[Arm], trials: &[Trial], question: &Question<'_>) -> Evidenc
     let against_other_cpus =
         attribution::of(comparison.family(against_others(&cpus, blocks)), &served, &placed, question);
     let against_baseline = to_baseline(|role| matches!(role, Role::Candidate | Role::Intervention));
+    let (load_limited_share, load_judged_trials) = load_limits(arms, trials);
     let all_fit = served.iter().all(is_fit) && served.len() == arms.len();
 
     let mut evidence = Evidence {
@@ -60,7 +61,8 @@ pub fn weigh(arms: &[Arm], trials: &[Trial], question: &Question<'_>) -> Evidenc
         control_against_baseline: to_baseline(Role::is_positive_control).pop(),
         standings: BTreeMap::new(),
         quota: quota::taken(trials, precision.margin),
-        load_limited_share: load_limited_share(trials),
+        load_limited_share,
+        load_judged_trials,
         power: None,
         against_baseline,
         against_other_cpus,
@@ -113,11 +115,15 @@ fn trust(comparison: &Comparison, a_a: Option<&Contrast>) -> Trust {
     }
 }
 
-/// Share of all trials in which the load is known to have been the limit.
-fn load_limited_share(trials: &[Trial]) -> Option<f64> {
-    let known: Vec<bool> = trials.iter().filter_map(|trial| trial.headroom.as_ref()?.client_limits).collect();
+/// Of the trials in which the load can be distinguished from the server: the share in which it was the limit, and how many they are.
+/// Doses are not among them: they slow the server on purpose.
+fn load_limits(arms: &[Arm], trials: &[Trial]) -> (Option<f64>, usize) {
+    let doses = arms.iter().filter(|arm| arm.role == Role::Dose);
+    let doses: BTreeSet<&str> = doses.map(|arm| arm.name.as_str()).collect();
+    let studied = trials.iter().filter(|trial| !doses.contains(trial.arm.as_str()));
+    let known: Vec<bool> = studied.filter_map(|trial| trial.headroom.as_ref()?.client_limits).collect();
     let limited = known.iter().filter(|limited| **limited).count();
-    (!known.is_empty()).then(|| limited as f64 / trials.len() as f64)
+    ((!known.is_empty()).then(|| limited as f64 / known.len() as f64), known.len())
 }
 
 /// Takes back the claims that the controls do not bear. A contrast that passed its own test is itself the proof that the study can see

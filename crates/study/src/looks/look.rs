@@ -9,7 +9,7 @@ pub struct Look {
     pub blocks: usize,
     /// Error that may be spent on its claims.
     pub alpha: f64,
-    /// Comparisons that were not decided.
+    /// Comparisons and effects that were not decided.
     pub undecided: usize,
     /// Whether the study ended here.
     pub ended: bool,

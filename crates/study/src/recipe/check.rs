@@ -25,6 +25,7 @@ impl Recipe {
     fn check_open(&self) -> Result<(), Fault> {
         self.check_numbers()?;
         self.check_factors()?;
+        self.check_hosts()?;
         if self.metric.is_empty() {
             return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
         }
@@ -53,6 +54,38 @@ impl Recipe {
                     without.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Holds the hosts to what they can do, and the recipe to having its load on them.
+    fn check_hosts(&self) -> Result<(), Fault> {
+        hosts::host::check_all(&self.hosts)?;
+        let usage =
+            |object: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, object, cause, remedy));
+        if let Some(server) = self.hosts.iter().find(|host| host.role == hosts::Role::Server) {
+            let cause = "a study runs on the host of its server";
+            return usage(
+                &format!("host {}: role", server.name),
+                cause,
+                "run 'pinwise study' there, and name the other hosts",
+            );
+        }
+        if self.hosts.is_empty() {
+            return Ok(());
+        }
+        let places = self.factors.iter().filter_map(|factor| match factor {
+            Factor::Places(places) => Some(&places.levels),
+            _ => None,
+        });
+        let mut places = places.flatten().chain([&self.baseline]).chain(&self.mis_tuning);
+        if self.load_cpus.is_some() || places.any(|place| place.load.is_some()) {
+            let remedy = "leave it out; CPUs of a load on another host are the key cpus of that host";
+            return usage("load CPUs", "they are CPUs of this host, and other hosts drive the load", remedy);
+        }
+        if self.server.pair || self.load.netns().is_some() {
+            let remedy = "leave load.netns and server.pair out";
+            return usage("load.netns", "it is of this host, and other hosts drive the load", remedy);
         }
         Ok(())
     }

@@ -82,6 +82,18 @@ impl Looks {
         &self.blocks
     }
 
+    /// Those of the looks, by their blocks, at which nothing can be claimed: their level is 0.
+    pub fn without_level(&self) -> Vec<usize> {
+        let levels = self.levels(self.alpha).into_iter();
+        self.blocks
+            .iter()
+            .copied()
+            .zip(levels)
+            .filter(|(_, level)| *level <= 0.0)
+            .map(|(look, _)| look)
+            .collect()
+    }
+
     /// The level at look `look` (from 0) of a single two-sided signed-rank test; 0 where nothing can be claimed at this look.
     /// An interval at `1 - level_at(look)` covers at all looks together with probability 1 - alpha.
     pub fn level_at(&self, look: usize) -> f64 {

@@ -1,12 +1,11 @@
 //! The driver `amqp`: a message out, the same message back.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::Fault;
 
 use super::{Amqp, AmqpLoad};
-use crate::drive::{self, Document, Keys};
+use crate::drive::{self, Course, Document, Keys};
 use crate::workloads::{About, Driven, LoadSpec, payload};
 
 /// What it is.
@@ -37,10 +36,10 @@ impl Driven for AmqpLoad {
         LoadSpec::Amqp(self.clone())
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         AmqpLoad::check(self)?;
         // Queues that outlive their connection must not meet those of another process or of an earlier run.
         let run = payload::of_this_run();
-        drive::drive(&self.pace(), server, |index| Amqp::new(self, run.wrapping_add(index.into())), stop)
+        drive::drive(&self.pace(), server, |index| Amqp::new(self, run.wrapping_add(index.into())), course)
     }
 }

@@ -1,12 +1,11 @@
 //! The driver `http`: one request of HTTP/1.1 again and again.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::Fault;
 
 use super::{Http, HttpLoad, Plan};
-use crate::drive::{self, Document, Keys};
+use crate::drive::{self, Course, Document, Keys};
 use crate::workloads::{About, Driven, LoadSpec};
 
 /// What it is.
@@ -35,9 +34,9 @@ impl Driven for HttpLoad {
         LoadSpec::Http(self.clone())
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         HttpLoad::check(self)?;
         let plan = Plan::of(self, server)?;
-        drive::drive(&self.pace(), server, |_| Http::new(plan.clone()), stop)
+        drive::drive(&self.pace(), server, |_| Http::new(plan.clone()), course)
     }
 }

@@ -1,13 +1,12 @@
 //! The driver `latency`: messages that come back, at a fixed rate.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::{Fault, OwnFolder};
 
 use super::dialogue::EchoDialogue;
 use super::{LatencyLoad, per_second};
-use crate::drive::{self, Document, Keys};
+use crate::drive::{self, Course, Document, Keys};
 use crate::process::trial_folder;
 use crate::workloads::{About, Afterwards, Driven, LoadSpec};
 
@@ -46,9 +45,9 @@ impl Driven for LatencyLoad {
         })
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         LatencyLoad::check(self)?;
         let dialogue = |_| EchoDialogue::new(self.message_bytes as usize, self.prefetch);
-        drive::drive(&self.pace(), self.endpoint(server), dialogue, stop)
+        drive::drive(&self.pace(), self.endpoint(server), dialogue, course)
     }
 }

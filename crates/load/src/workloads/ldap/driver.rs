@@ -1,12 +1,11 @@
 //! The driver `ldap`: authentications and searches at a directory.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::Fault;
 
 use super::{Ldap, LdapLoad, Plan};
-use crate::drive::{self, Document, Keys};
+use crate::drive::{self, Course, Document, Keys};
 use crate::workloads::{About, Driven, LoadSpec};
 
 /// What it is.
@@ -35,9 +34,9 @@ impl Driven for LdapLoad {
         LoadSpec::Ldap(self.clone())
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         LdapLoad::check(self)?;
         let plan = Plan::of(self)?;
-        drive::drive(&self.pace(), server, |connection| Ldap::new(plan.clone(), connection), stop)
+        drive::drive(&self.pace(), server, |connection| Ldap::new(plan.clone(), connection), course)
     }
 }

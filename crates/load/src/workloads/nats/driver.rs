@@ -1,12 +1,11 @@
 //! The driver `nats`: a message out, the same message back.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::Fault;
 
 use super::{Nats, NatsLoad};
-use crate::drive::{self, Document, Keys};
+use crate::drive::{self, Course, Document, Keys};
 use crate::workloads::{About, Driven, LoadSpec, payload};
 
 /// What it is.
@@ -35,10 +34,10 @@ impl Driven for NatsLoad {
         LoadSpec::Nats(self.clone())
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         NatsLoad::check(self)?;
         // Nobody else's messages, nor those of an earlier run, may come on our subjects.
         let run = payload::of_this_run();
-        drive::drive(&self.pace(), server, |index| Nats::new(self, run.wrapping_add(index.into())), stop)
+        drive::drive(&self.pace(), server, |index| Nats::new(self, run.wrapping_add(index.into())), course)
     }
 }

@@ -1,13 +1,12 @@
 //! The driver `packets`: UDP packets as fast as it can, towards a sink that counts.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::{Act, Fault, Missing, Placement};
 
 use super::options::Send;
 use super::{PacketsLoad, pktgen, sender};
-use crate::drive::Document;
+use crate::drive::{Course, Document};
 use crate::workloads::{About, Driven, LoadSpec};
 
 /// What it is.
@@ -48,11 +47,11 @@ impl Driven for PacketsLoad {
         }
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         PacketsLoad::check(self)?;
         match self.send {
-            Send::Pktgen => pktgen::drive(self, stop),
-            _ => sender::drive(self, server, stop),
+            Send::Pktgen => pktgen::drive(self, course.stop),
+            _ => sender::drive(self, server, course.stop),
         }
     }
 }

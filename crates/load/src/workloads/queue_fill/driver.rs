@@ -1,14 +1,13 @@
 //! The driver `queue-fill`: a queue that is filled and drained, each operation reported by itself.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::{Fault, OwnFolder};
 
 use super::QueueFillLoad;
 use super::dialogue::QueueDialogue;
 use super::options::Protocol;
-use crate::drive::{self, Broken, Document, Keys};
+use crate::drive::{self, Broken, Course, Document, Keys};
 use crate::outcome::operations;
 use crate::process::trial_folder;
 use crate::workloads::amqp::AmqpFill;
@@ -51,16 +50,16 @@ impl Driven for QueueFillLoad {
         })
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         QueueFillLoad::check(self)?;
         let mut document = match self.protocol {
             Protocol::Queue => {
                 let dialogue = |_| QueueDialogue::new(self.sequence(), self.message_bytes as usize);
-                drive::drive(&self.pace(), server, dialogue, stop)?
+                drive::drive(&self.pace(), server, dialogue, course)?
             }
             Protocol::Amqp => {
                 let run = payload::of_this_run();
-                drive::drive(&self.pace(), server, |_| AmqpFill::new(self, run), stop)?
+                drive::drive(&self.pace(), server, |_| AmqpFill::new(self, run), course)?
             }
         };
         let (done, all) = (document.outcome.operations.len() as u64, self.sequence().operations());

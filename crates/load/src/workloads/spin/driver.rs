@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::noise::{self, Taken};
 use super::options::SpinLoad;
 use crate::clock::monotonic_ns;
-use crate::drive::{Broken, Document, Keys};
+use crate::drive::{Broken, Course, Document, Keys};
 use crate::outcome::Outcome;
 use crate::workloads::{About, Driven, LoadSpec};
 
@@ -46,10 +46,10 @@ impl Driven for SpinLoad {
         LoadSpec::Spin(self.clone())
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         SpinLoad::check(self)?;
         let from_ns = monotonic_ns();
-        let answer = asked(server, self.pace().seconds, stop);
+        let answer = asked(server, self.pace().seconds, course.stop);
         let to_ns = monotonic_ns();
         let outcome = Outcome { from_ns, to_ns, ..Outcome::default() };
         let broken = |cause: String| Broken {

@@ -1,13 +1,12 @@
 //! The driver `string`: a line out, a line back.
 
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 
 use machine::Fault;
 
 use super::StringLoad;
 use super::dialogue::{Exchanges, StringDialogue};
-use crate::drive::{self, Document, Keys};
+use crate::drive::{self, Course, Document, Keys};
 use crate::workloads::{About, Driven, LoadSpec};
 
 /// What it is.
@@ -38,10 +37,10 @@ impl Driven for StringLoad {
         LoadSpec::String(self.clone())
     }
 
-    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+    fn drive(&self, server: SocketAddr, course: Course<'_>) -> Result<Document, Fault> {
         StringLoad::check(self)?;
         // Before the clock starts: precomputing the answers costs what the server's work costs.
         let exchanges = Exchanges::of(self);
-        drive::drive(&self.pace(), server, |_| StringDialogue::new(exchanges.clone()), stop)
+        drive::drive(&self.pace(), server, |_| StringDialogue::new(exchanges.clone()), course)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hosts::inventory;
 use load::Driven;
 use load::{Command, CommandLoad, Extract, LoadSpec};
 use machine::{Class, CpuChoice, Fault, Setting, untrusted};
@@ -42,6 +43,7 @@ pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     let of_keys = recipe.better.filter(|_| keys.contains_key("better"));
     server_flags(args, &mut recipe)?;
     load_flags(args, &mut recipe)?;
+    host_flags(args, &mut recipe)?;
     design_flags(args, &mut recipe)?;
     second_server(args, &mut recipe)?;
     // --key better holds for the figure that --metric names.
@@ -84,6 +86,21 @@ fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     }
     if args.server_netns.is_some() {
         recipe.server.netns = args.server_netns.clone();
+    }
+    Ok(())
+}
+
+/// Hosts of a file and of flags take the place of those of the recipe.
+fn host_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
+    let mut given = Vec::new();
+    if let Some(file) = &args.hosts {
+        given.extend(inventory::read(file)?);
+    }
+    for words in &args.host {
+        given.extend(inventory::of_flag(words)?);
+    }
+    if !given.is_empty() {
+        recipe.hosts = given;
     }
     Ok(())
 }

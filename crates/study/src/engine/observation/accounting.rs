@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use load::{LoadSpec, Outcome};
+use load::{LoadSpec, Outcome, monotonic_ns};
 use machine::{Machine, Missing, ProcessRef, Root, processes};
 use probe::account::{Account, Counting, Names, Nearness, Snapshot, Target, TracePoints};
 use probe::requests::Requests;
@@ -45,6 +45,8 @@ pub(in crate::engine) struct Accounting {
     counting: Counting,
     counters: ServerCounters,
     server: ProcessRef,
+    /// Of the server when it was ready: it may have started its workers before.
+    pids: Vec<u32>,
     window: Window,
     /// When the load was started.
     began: Option<Instant>,
@@ -64,21 +66,25 @@ impl Accounting {
         server: ProcessRef,
         recipe: &Recipe,
     ) -> Result<Self, Missing> {
-        let counting = Counting::begin(&Target::Processes(vec![server.pid]), machine, &TracePoints::Best)?;
+        let pids =
+            processes::find(root, &server.pid.to_string()).map_or(vec![server.pid], |found| found.pids);
+        let counting = Counting::begin(&Target::Processes(pids.clone()), machine, &TracePoints::Best)?;
         let window = Window::of(&recipe.load, &recipe.budget);
         // The rate of a closed loop says what requests say, and each of them would pay for being counted.
         let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        let ports = has_rate.then(|| processes::connections(root, &[server.pid]).ports());
-        let pids =
-            processes::find(root, &server.pid.to_string()).map_or(vec![server.pid], |found| found.pids);
+        let ports = has_rate.then(|| processes::connections(root, &pids).ports());
         let counters = ServerCounters::prepare(root, &pids, ports.as_deref());
-        Ok(Self { counting, counters, server, window, began: None, first: None, last: None })
+        Ok(Self { counting, counters, server, pids, window, began: None, first: None, last: None })
     }
 
-    /// The load has just been started.
-    pub fn load_began(&mut self, root: &Root) {
-        self.began = Some(Instant::now());
-        self.look(root);
+    /// The load sent its first request at `from_ns`, CLOCK_MONOTONIC. Said once it has: how long connections take to be made is no part of
+    /// the run.
+    pub fn load_began(&mut self, root: &Root, from_ns: u64) {
+        if self.began.is_none() {
+            let since = Duration::from_nanos(monotonic_ns().saturating_sub(from_ns));
+            self.began = Instant::now().checked_sub(since);
+            self.look(root);
+        }
     }
 
     /// Reads what is due. To be called some ten times a second, and when [`wait`](Self::wait) is over.
@@ -87,7 +93,7 @@ impl Accounting {
         let Some(ran) = self.began.map(|began| began.elapsed()) else { return };
         if self.first.is_none() && ran >= self.window.from {
             let (asked, title) = (self.server.pid.to_string(), format!("process {}", self.server.pid));
-            let surroundings = Surroundings::read(root, Some(&asked), title, &[self.server.pid]);
+            let surroundings = Surroundings::read(root, Some(&asked), title, &self.pids);
             self.first = Some((surroundings, self.counting.read()));
             self.counters.start();
         }
@@ -138,7 +144,7 @@ impl Accounting {
         let not_counted = self.counting.missing().to_vec();
         let of = |snapshot: &Snapshot| Account::of(snapshot, false, &names, &not_counted);
         let account = of(&last).since(&of(&first)).without_lengths();
-        let nearness = Nearness::read(root, machine, || vec![self.server.pid], &account.cpus);
+        let nearness = Nearness::read(root, machine, || self.pids.clone(), &account.cpus);
         let account = account.with_nearness(nearness);
         let requests = observed_blocks::requests_between(outcome, account.from_ns, account.to_ns);
         let observation = recording.window(account.from_ns, account.to_ns);

@@ -17,12 +17,13 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         let known: Vec<u64> = threads.iter().filter_map(field).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     };
+    let allowed = threads.iter().filter_map(|t| CpuSet::from_list(t.allowed.as_deref()?).ok());
+    let server_allowed = allowed.reduce(|a, b| a.union(&b));
     AsRun {
         server_cpus_used: misplacement::share_by_cpu(threads.iter()),
-        server_allowed: threads
-            .iter()
-            .filter_map(|t| CpuSet::from_list(t.allowed.as_deref()?).ok())
-            .reduce(|a, b| a.union(&b)),
+        server_may_use_cpus: server_allowed.as_ref().and_then(|allowed| may_use_cpus(observation, allowed)),
+        server_busy_cpus: demand::cpus_of_server(observation),
+        server_allowed,
         load_allowed,
         server_migrations: sum(|t| t.migrations),
         server_involuntary_switches: sum(|t| t.involuntary_switches),
@@ -37,6 +38,17 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         load_quotas: quotas_of(observation, Party::Load),
         ..AsRun::default()
     }
+}
+
+/// How many CPUs the server may use that is allowed on these.
+fn may_use_cpus(observation: &Observation, allowed: &CpuSet) -> Option<f64> {
+    // A task may be allowed on CPUs that are offline; /proc/stat has those that are online.
+    let of_stat = observation.counters.iter().filter(|counter| counter.probe == "stat");
+    let online: CpuSet = of_stat.flat_map(|counter| counter.by_cpu.keys().copied()).collect();
+    let cpus = if online.is_empty() { allowed.len() } else { allowed.intersection(&online).len() };
+    let quotas = observation.quotas.iter().filter(|quota| quota.party == Party::Server && quota.cpus > 0.0);
+    let most = quotas.map(|quota| quota.cpus).fold(cpus as f64, f64::min);
+    (most > 0.0).then_some(most)
 }
 
 /// The quotas that one of server and load was under.
@@ -178,6 +190,29 @@ mod tests {
         let seen = from_observation(&Observation { quotas, ..one_second(vec![], vec![]) }, None);
         assert_eq!((seen.server_quotas.len(), seen.server_quotas[0].throttled_us), (1, 5));
         assert_eq!((seen.load_quotas.len(), seen.load_quotas[0].throttled_us), (1, 9));
+    }
+
+    #[test]
+    fn a_server_may_use_what_it_is_allowed_on_and_is_online_and_its_quota_leaves() {
+        let may_use = |counters: Vec<Counter>, quotas: Vec<probe::QuotaSeen>| {
+            let mut o = one_second(vec![thread(1, 400_000, &[]), thread(2, 300_000, &[])], counters);
+            o.quotas = quotas;
+            let seen = from_observation(&o, None);
+            (seen.server_busy_cpus, seen.server_may_use_cpus)
+        };
+        assert_eq!(may_use(vec![], vec![]), (Some(0.7), Some(2.0)));
+        let one_online = || vec![stat("user", &[(0, 700_000)])];
+        assert_eq!(may_use(one_online(), vec![]), (Some(0.7), Some(1.0)), "CPU 1 is offline");
+        let quota = |party, cpus| probe::QuotaSeen {
+            party,
+            cgroup: "/box".into(),
+            cpus,
+            periods: 10,
+            throttled_periods: 0,
+            throttled_us: 0,
+        };
+        let quotas = vec![quota(Party::Load, 0.5), quota(Party::Server, 1.5)];
+        assert_eq!(may_use(vec![], quotas), (Some(0.7), Some(1.5)));
     }
 
     #[test]

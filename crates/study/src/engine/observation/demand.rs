@@ -22,6 +22,11 @@ pub(super) fn of_server(observation: &Observation) -> Option<Demand> {
     of_busiest(&observation.threads, observation.window_s() * 1e6)
 }
 
+/// CPU time of all threads of the server, in CPUs; `None` when it is not known.
+pub(super) fn cpus_of_server(observation: &Observation) -> Option<f64> {
+    cpus_of_threads(&observation.threads, observation.window_s() * 1e6)
+}
+
 /// The same of the load. `whole_run` is the CPU time of its process tree from start to end, in CPUs, where the window is the
 /// whole run: that counts processes that lived too briefly to be sampled, and `None` is a window within a run.
 pub(in crate::engine) fn of_load(observation: &Observation, whole_run: Option<f64>) -> LoadSeen {
@@ -59,9 +64,13 @@ pub(in crate::engine) fn whole_run_cpus(used: CpuTime, from_ns: u64, to_ns: u64)
 
 /// CPU time of a process tree while it was followed, in CPUs; `None` when it is not known.
 pub(in crate::engine) fn cpus_of(tree: &TreeSeen) -> Option<f64> {
-    let known: Vec<u64> = tree.threads.iter().filter_map(cpu_us).collect();
-    let is_known = tree.followed_us > 0 && !known.is_empty();
-    is_known.then(|| known.iter().sum::<u64>() as f64 / tree.followed_us as f64)
+    cpus_of_threads(&tree.threads, tree.followed_us as f64)
+}
+
+fn cpus_of_threads(threads: &[ThreadSeen], window_us: f64) -> Option<f64> {
+    let known: Vec<u64> = threads.iter().filter_map(cpu_us).collect();
+    let is_known = window_us > 0.0 && !known.is_empty();
+    is_known.then(|| known.iter().sum::<u64>() as f64 / window_us)
 }
 
 /// User time of the dose and of the recipe's neighbours, in CPUs; 0 where there are none.
@@ -122,6 +131,8 @@ mod tests {
         let observation = Observation { to_ns: 1_000_000_000, threads, ..Observation::default() };
         assert_eq!(of_server(&observation), Some(Demand { on_cpu_share: 0.4, waited_share: Some(0.05) }));
         assert_eq!(of_server(&Observation::default()), None);
+        assert_eq!(cpus_of_server(&observation), Some(0.5), "all of them");
+        assert_eq!(cpus_of_server(&Observation::default()), None);
         let ticks = ThreadSeen { user_us: Some(200_000), system_us: Some(100_000), ..ThreadSeen::default() };
         let observation =
             Observation { to_ns: 1_000_000_000, threads: vec![ticks], ..Observation::default() };

@@ -86,6 +86,7 @@ fn one_look_is_the_exact_test() {
 fn a_look_that_can_claim_nothing_spends_nothing() {
     let looks = Looks::new(&[4, 12], 0.05).unwrap();
     assert_eq!(looks.level_at(0), 0.0);
+    assert_eq!(looks.without_level(), [4]);
     assert_eq!(looks.level_at(1), Looks::new(&[12], 0.05).unwrap().level_at(0));
 }
 

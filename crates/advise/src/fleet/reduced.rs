@@ -1,0 +1,122 @@
+//! What is kept of a host.
+
+use std::sync::Arc;
+
+use machine::devices::DeviceKind;
+use machine::{CpuSet, Machine};
+
+use super::FeatureId;
+use super::facts::{self, Facts};
+use super::kind::Kind;
+use super::layout::Layout;
+use super::processor::Processor;
+use super::symbols::{Symbol, Symbols};
+use super::words;
+
+/// What is compared: a feature and what it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) feature: FeatureId,
+    /// `eth0`, `node 1`; the empty text for what a machine has once.
+    pub(super) subject: Symbol,
+}
+
+/// A value of a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Value {
+    /// In words, or as a list of CPUs.
+    Text(Symbol),
+    /// A size, bytes.
+    Bytes(u64),
+    /// The host knows all there are, and has none of this name.
+    Absent,
+    /// It is there, and nothing more is known: neither absent nor to be compared.
+    Unknown,
+}
+
+impl Value {
+    /// In words.
+    pub(super) fn words(self, feature: FeatureId, symbols: &Symbols) -> String {
+        match self {
+            Self::Text(symbol) if symbols.text(symbol).is_empty() => "none".into(),
+            Self::Text(symbol) => symbols.text(symbol).to_string(),
+            Self::Bytes(0) => "none".into(),
+            Self::Bytes(bytes) => words::bytes(bytes),
+            Self::Absent => feature.absent().unwrap_or("not known").into(),
+            Self::Unknown => "not known".into(),
+        }
+    }
+}
+
+/// A network card.
+#[derive(Debug, Clone)]
+pub(super) struct Card {
+    pub(super) name: Symbol,
+    pub(super) driver: Symbol,
+    pub(super) facts: Vec<(FeatureId, Value)>,
+}
+
+/// A host, as far as it is compared.
+#[derive(Debug)]
+pub(super) struct Reduced {
+    pub(super) host: Arc<str>,
+    pub(super) kind: Kind,
+    /// Each key once.
+    pub(super) facts: Vec<(Key, Value)>,
+    /// In order of their addresses.
+    pub(super) cards: Vec<Card>,
+    /// Features of which it knows all there are: what has no value is absent.
+    pub(super) knows_all: Vec<FeatureId>,
+    /// CPUs that are online, as a list.
+    pub(super) online: Symbol,
+    /// CPUs that are there.
+    pub(super) cpus: usize,
+    /// Nodes.
+    pub(super) nodes: usize,
+}
+
+impl Reduced {
+    pub(super) fn of(
+        host: Arc<str>,
+        machine: &Machine,
+        processor: &Processor,
+        symbols: &mut Symbols,
+    ) -> Self {
+        let layout = Layout::of(machine);
+        let kind = Kind::of(machine, &layout, processor, symbols);
+        let online = machine.online();
+        let listed = symbols.of(&online.to_list());
+        let mut facts = Facts::new(symbols);
+        facts::collect(machine, &layout, processor, &online, &mut facts);
+        let knows_all = knows_all(machine);
+        let cards = facts::cards(machine, &online, &mut facts);
+        let (cpus, nodes) = (machine.cpus.len(), machine.nodes.len());
+        Self { host, kind, facts: facts.finish(), cards, knows_all, online: listed, cpus, nodes }
+    }
+}
+
+fn knows_all(machine: &Machine) -> Vec<FeatureId> {
+    let has = |kind: DeviceKind| machine.devices.iter().any(|device| device.kind == kind);
+    let mut known = Vec::new();
+    if machine.kernel.cmdline.is_some() {
+        known.extend([FeatureId::BootParameter, FeatureId::BootParameterEffect]);
+    }
+    // Interfaces without hardware are there wherever /sys/class/net could be read.
+    if has(DeviceKind::Net) {
+        known.extend([FeatureId::NetworkCard, FeatureId::Accelerators]);
+    }
+    // A host without disks looks like one whose disks could not be read.
+    if has(DeviceKind::Block) {
+        known.push(FeatureId::Disks);
+    }
+    // Who sees the kernel's own threads sees every process.
+    if !machine.kernel_threads.is_empty() {
+        known.extend([FeatureId::Owner, FeatureId::OwnerSetting]);
+    }
+    known
+}
+
+/// The CPUs of a text that [`CpuSet`] wrote; `None` for any other.
+pub(super) fn cpus_of(text: &str) -> Option<CpuSet> {
+    CpuSet::from_list(text).ok()
+}

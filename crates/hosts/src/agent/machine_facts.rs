@@ -1,0 +1,82 @@
+//! What an agent says of its host.
+
+use std::net::IpAddr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use machine::own_folder::named;
+use machine::{Class, Fault, Machine, Root};
+
+use crate::protocol::{Hello, PROTOCOL};
+
+/// Who this is.
+///
+/// # Errors
+/// /proc does not say.
+pub(super) fn hello() -> Result<Hello, Fault> {
+    let root = Root::live();
+    let boot_id = root.read("/proc/sys/kernel/random/boot_id").map_err(|error| {
+        Fault::new(Class::MachineLacks, "/proc/sys/kernel/random/boot_id", error, "mount /proc")
+    })?;
+    let uname = rustix::system::uname();
+    Ok(Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        hostname: uname.nodename().to_string_lossy().into_owned(),
+        boot_id: boot_id.trim().into(),
+        arch: uname.machine().to_string_lossy().into_owned(),
+        cpus_online: Machine::read(&root).online().len() as u32,
+        root: rustix::process::geteuid().is_root(),
+        controller: controller(std::env::var("SSH_CONNECTION").ok().as_deref()),
+    })
+}
+
+/// The client of `SSH_CONNECTION`, which sshd(8) sets: client address and port, server address and port.
+fn controller(ssh_connection: Option<&str>) -> Option<IpAddr> {
+    // A link-local address has its interface behind a %, which only this host could use.
+    ssh_connection?.split(' ').next()?.parse().ok()
+}
+
+/// The capture of this host, an archive in base64.
+///
+/// # Errors
+/// It cannot be written to a temporary folder.
+pub(super) fn capture() -> Result<String, Fault> {
+    let root = Root::recording(Root::live());
+    let _ = Machine::read(&root);
+    let mut capture = root.take_capture().ok_or_else(|| {
+        let remedy = "this is a bug in pinwise; please report it";
+        Fault::new(Class::Storage, "capture", "nothing was recorded", remedy)
+    })?;
+    capture.mask();
+    let folder = super::load_parts::private_folder()?;
+    let path = folder.path().join("machine.tar.zst");
+    let read = capture
+        .write(&path)
+        .and_then(|()| named::read(&path).map_err(|e| Fault::io(path.display(), &e, "free some space")));
+    let _ = std::fs::remove_dir_all(folder.path());
+    Ok(STANDARD.encode(read?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_controller_is_the_client_of_the_connection() {
+        assert_eq!(controller(Some("10.0.0.1 51234 10.0.0.2 22")), "10.0.0.1".parse().ok());
+        assert_eq!(controller(Some("fe80::1%eth0 51234 fe80::2%eth0 22")), None);
+        assert_eq!(controller(Some("")), None);
+        assert_eq!(controller(None), None);
+    }
+
+    #[test]
+    fn a_capture_can_be_read_again() {
+        let archive = STANDARD.decode(capture().unwrap()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.tar.zst");
+        std::fs::write(&path, archive).unwrap();
+        let there = Machine::read(&Root::at(&path).unwrap());
+        assert_eq!(there.online(), Machine::read(&Root::live()).online());
+    }
+}

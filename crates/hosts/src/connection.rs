@@ -1,0 +1,346 @@
+//! The controller's end of one agent.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use load::monotonic_ns;
+use machine::{Class, Fault};
+
+use crate::agent::VERB;
+use crate::clock::{Clock, RoundTrip};
+use crate::host::HostSpec;
+use crate::protocol::{Answer, Ask, Hello, Line, PROTOCOL, PartEnded, Reply, Request};
+use crate::transport::Transport;
+use crate::{staging, wire};
+
+/// An agent that hears nothing for this long takes everything back: longer than a cut that TCP bridges unseen, short enough that a load
+/// does not go on for long without anybody who wants it.
+pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// An agent that has not answered for this long is lost.
+const LOST_AFTER: Duration = Duration::from_secs(8);
+
+/// How often a clock is asked for beside everything else, which keeps the agent from taking silence for the end.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// Round trips when a host is connected: the shortest of them bounds the error of the clock's offset.
+const FIRST_ROUND_TRIPS: usize = 16;
+
+/// The last of standard error that is kept, bytes.
+const KEPT_OF_STDERR: usize = 2_000;
+
+/// How long an agent may take to end by itself.
+const GRACE: Duration = Duration::from_secs(3);
+
+enum Heard {
+    Line(Line),
+    End(Option<Fault>),
+}
+
+/// An agent that runs on another host. Dropping it ends the agent, which takes back what it changed.
+#[derive(Debug)]
+pub struct Connection {
+    host: HostSpec,
+    child: Child,
+    input: Option<ChildStdin>,
+    heard: Receiver<Heard>,
+    stderr: Arc<Mutex<VecDeque<u8>>>,
+    hello: Hello,
+    clock: Clock,
+    next_id: u64,
+    /// A clock that was asked for and has not come, with when.
+    heartbeat: Option<(u64, u64)>,
+    asked_at: Instant,
+    heard_at: Instant,
+    ended: Option<Vec<PartEnded>>,
+    lost: Cell<bool>,
+}
+
+impl Connection {
+    /// Copies `exe` to the host where it is not there yet, starts the agent, and compares the clocks.
+    ///
+    /// # Errors
+    /// The host cannot be reached, cannot run this binary, or its agent speaks another protocol. The fault names the host, and has what
+    /// ssh or srun printed.
+    pub fn open(host: &HostSpec, exe: &Path, transport: &Transport) -> Result<Self, Fault> {
+        host.check()?;
+        let there = staging::stage(host, exe, transport)?;
+        let mut command = transport.command(host, &[&there, VERB])?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            let program = command.get_program().to_string_lossy().into_owned();
+            Fault::io(
+                format!("host {}: {program}", host.name),
+                &error,
+                "install it (openssh-client, slurm-client)",
+            )
+        })?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (input, stderr) = (child.stdin.take(), stderr.map(last_of).unwrap_or_default());
+        let heard = listen(stdout, format!("host {}", host.name));
+        let mut connection = Self {
+            host: host.clone(),
+            child,
+            input,
+            heard,
+            stderr,
+            hello: unknown(),
+            clock: Clock::default(),
+            next_id: 0,
+            heartbeat: None,
+            asked_at: Instant::now(),
+            heard_at: Instant::now(),
+            ended: None,
+            lost: Cell::new(false),
+        };
+        connection.greet()?;
+        Ok(connection)
+    }
+
+    fn greet(&mut self) -> Result<(), Fault> {
+        let hello = Ask::Hello { protocol: PROTOCOL, silence_s: SILENCE.as_secs_f64() };
+        match self.ask(hello)? {
+            Answer::Hello(hello) if hello.protocol == PROTOCOL => self.hello = hello,
+            other => return Err(self.nonsense(&other)),
+        }
+        (0..FIRST_ROUND_TRIPS).try_for_each(|_| self.compare_clocks())
+    }
+
+    /// The host that it is.
+    pub fn host(&self) -> &HostSpec {
+        &self.host
+    }
+
+    /// Who answered.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// How its clock stands to ours.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// The agent refuses, or is lost; the fault names the host.
+    pub fn ask(&mut self, ask: Ask) -> Result<Answer, Fault> {
+        let id = self.send(ask)?;
+        loop {
+            match self.next(LOST_AFTER)? {
+                Some(Line::Reply { id: of, result }) if of == id => return self.settled(result),
+                Some(line) => self.take(line),
+                None => return Err(self.lost(format!("has not answered for {} s", LOST_AFTER.as_secs()))),
+            }
+        }
+    }
+
+    /// One round trip for the clock.
+    fn compare_clocks(&mut self) -> Result<(), Fault> {
+        let sent_ns = monotonic_ns();
+        match self.ask(Ask::Clock)? {
+            Answer::Clock { received_ns, sent_ns: replied_ns } => {
+                self.clock.add(RoundTrip { sent_ns, received_ns, replied_ns, returned_ns: monotonic_ns() });
+                Ok(())
+            }
+            other => Err(self.nonsense(&other)),
+        }
+    }
+
+    /// Takes in what the agent has said, waits for more for `at_most` so long, and lets it hear something now and then.
+    ///
+    /// # Errors
+    /// The agent is lost.
+    pub fn attend(&mut self, at_most: Duration) -> Result<(), Fault> {
+        if self.heartbeat.is_none() && self.asked_at.elapsed() > HEARTBEAT {
+            let sent_ns = monotonic_ns();
+            self.heartbeat = Some((self.send(Ask::Clock)?, sent_ns));
+        }
+        let mut wait = at_most;
+        while let Some(line) = self.next(wait)? {
+            self.take(line);
+            wait = Duration::ZERO;
+        }
+        if self.heartbeat.is_some() && self.heard_at.elapsed() > LOST_AFTER {
+            return Err(self.lost(format!("has not answered for {} s", LOST_AFTER.as_secs())));
+        }
+        Ok(())
+    }
+
+    /// What came of the load that was started last, once and when all its processes have ended.
+    pub fn take_ended(&mut self) -> Option<Vec<PartEnded>> {
+        self.ended.take()
+    }
+
+    /// Forgets the end of a load that was started earlier.
+    pub fn forget_ended(&mut self) {
+        self.ended = None;
+    }
+
+    fn send(&mut self, ask: Ask) -> Result<u64, Fault> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let sent = match &mut self.input {
+            Some(input) => wire::send(input, &Request { id, ask }),
+            None => Err(std::io::ErrorKind::BrokenPipe.into()),
+        };
+        self.asked_at = Instant::now();
+        sent.map(|()| id).map_err(|error| self.lost(error))
+    }
+
+    /// The next line; `None` when none came in time.
+    fn next(&mut self, at_most: Duration) -> Result<Option<Line>, Fault> {
+        let heard = match self.heard.recv_timeout(at_most) {
+            Ok(heard) => heard,
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Heard::End(None),
+        };
+        match heard {
+            Heard::Line(line) => {
+                self.heard_at = Instant::now();
+                Ok(Some(line))
+            }
+            Heard::End(None) => Err(self.lost("its agent has ended")),
+            Heard::End(Some(fault)) => {
+                self.lost.set(true);
+                Err(fault)
+            }
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Ended { parts } => self.ended = Some(parts),
+            Line::Reply { id, result } => {
+                let Some((_, sent_ns)) = self.heartbeat.take_if(|(asked, _)| *asked == id) else { return };
+                if let Reply::Done(Answer::Clock { received_ns, sent_ns: replied_ns }) = result {
+                    let returned_ns = monotonic_ns();
+                    self.clock.add(RoundTrip { sent_ns, received_ns, replied_ns, returned_ns });
+                }
+            }
+        }
+    }
+
+    fn settled(&self, result: Reply) -> Result<Answer, Fault> {
+        match result {
+            Reply::Done(answer) => Ok(answer),
+            Reply::Failed(failure) => Err(failure.on(&self.host.name)),
+        }
+    }
+
+    fn nonsense(&self, answer: &Answer) -> Fault {
+        let object = format!("host {}", self.host.name);
+        let cause = format!("its agent answers what was not asked: {answer:?}");
+        Fault::new(Class::WorkloadFailed, object, cause, "this is a bug in pinwise; please report it")
+    }
+
+    /// Whether it has failed for good, rather than refused something.
+    pub fn is_lost(&self) -> bool {
+        self.lost.get()
+    }
+
+    /// Whether the agent has ended, or ends soon, and says that nothing is left.
+    pub fn ended_well(&mut self) -> bool {
+        drop(self.input.take());
+        let until = Instant::now() + GRACE;
+        while Instant::now() < until {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                Ok(Some(status)) => return status.success(),
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    fn lost(&self, cause: impl std::fmt::Display) -> Fault {
+        self.lost.set(true);
+        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let printed: Vec<u8> = stderr.iter().copied().collect();
+        let printed = String::from_utf8_lossy(&printed);
+        let cause = match printed.trim() {
+            "" => cause.to_string(),
+            printed => format!("{cause}\n{printed}"),
+        };
+        let remedy = match self.host.via {
+            crate::Via::Ssh => format!("try: ssh {} true", self.host.destination()),
+            crate::Via::Srun => format!("see: scontrol show node {}", self.host.name),
+            crate::Via::Local => "see what it printed".into(),
+        };
+        Fault::new(Class::WorkloadFailed, format!("host {}", self.host.name), cause, remedy)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // The end of its input makes the agent take everything back and end.
+        drop(self.input.take());
+        let until = Instant::now() + GRACE;
+        while Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Who has not answered yet.
+fn unknown() -> Hello {
+    Hello {
+        protocol: 0,
+        version: String::new(),
+        hostname: String::new(),
+        boot_id: String::new(),
+        arch: String::new(),
+        cpus_online: 0,
+        root: false,
+        controller: None,
+    }
+}
+
+/// Reads lines on a thread of its own.
+fn listen(stdout: Option<impl Read + Send + 'static>, name: String) -> Receiver<Heard> {
+    let (send, heard) = mpsc::channel();
+    if let Some(stdout) = stdout {
+        std::thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                let (next, is_last) = match wire::receive(&mut stdout, &name) {
+                    Ok(Some(line)) => (Heard::Line(line), false),
+                    Ok(None) => (Heard::End(None), true),
+                    Err(fault) => (Heard::End(Some(fault)), true),
+                };
+                if send.send(next).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+    }
+    heard
+}
+
+/// Keeps the last of what is printed on standard error.
+fn last_of(mut stderr: impl Read + Send + 'static) -> Arc<Mutex<VecDeque<u8>>> {
+    let kept = Arc::new(Mutex::new(VecDeque::new()));
+    let into = Arc::clone(&kept);
+    std::thread::spawn(move || {
+        let mut buffer = [0; 512];
+        while let Ok(bytes @ 1..) = stderr.read(&mut buffer) {
+            let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(&buffer[..bytes]);
+            let beyond = kept.len().saturating_sub(KEPT_OF_STDERR);
+            kept.drain(..beyond);
+        }
+    });
+    kept
+}

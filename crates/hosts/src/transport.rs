@@ -1,0 +1,159 @@
+//! How a command is run on another host: by the system's own ssh(1), by srun(1), or right here.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use machine::{Class, Fault, program_path};
+
+use crate::host::{HostSpec, Via};
+
+/// A control socket has to fit into sun_path: 108 bytes, of which ssh needs some for a name that it makes itself.
+const LONGEST_CONTROL_FOLDER: usize = 48;
+
+/// Seconds after which ssh gives up on a host that does not answer at all.
+const CONNECT_TIMEOUT_S: u32 = 15;
+
+/// Runs commands on other hosts. The first ssh to a host is kept open for those that follow (ControlMaster), in a folder that goes with
+/// this.
+#[derive(Debug)]
+pub struct Transport {
+    /// Holds the control sockets; none where its path would be too long for one.
+    control: Option<PathBuf>,
+}
+
+impl Transport {
+    /// # Errors
+    /// No temporary folder can be made.
+    pub fn new() -> Result<Self, Fault> {
+        let unique = format!("pinwise-{}-{}", std::process::id(), load::monotonic_ns());
+        let folder = std::env::temp_dir().join(unique);
+        if folder.as_os_str().len() > LONGEST_CONTROL_FOLDER {
+            return Ok(Self { control: None });
+        }
+        rustix::fs::mkdir(&folder, rustix::fs::Mode::from_raw_mode(0o700)).map_err(|error| {
+            Fault::io(folder.display(), &error.into(), "set TMPDIR to a folder that you may write to")
+        })?;
+        Ok(Self { control: Some(folder) })
+    }
+
+    /// The command of this host that runs `argv` on `host`, with its standard streams.
+    ///
+    /// # Errors
+    /// The program that reaches the host is not installed here.
+    pub fn command(&self, host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
+        match host.via {
+            Via::Ssh => self.ssh(host, argv),
+            Via::Srun => srun(host, argv),
+            Via::Local => local(host, argv),
+        }
+    }
+
+    fn ssh(&self, host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
+        let mut ssh = Command::new(program(host, "ssh", "install openssh-client")?);
+        ssh.args(["-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=5"]);
+        ssh.arg("-o").arg(format!("ConnectTimeout={CONNECT_TIMEOUT_S}"));
+        if let Some(folder) = &self.control {
+            ssh.args(["-o", "ControlMaster=auto", "-o", "ControlPersist=10", "-o"]);
+            ssh.arg(format!("ControlPath={}/%C", folder.display()));
+        }
+        ssh.args(&host.ssh_options).arg("--").arg(host.destination()).arg(shell_words::join(argv));
+        Ok(ssh)
+    }
+}
+
+impl Drop for Transport {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.control {
+            // The masters end by themselves when nobody has used them for a while.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+fn srun(host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
+    let mut srun =
+        Command::new(program(host, "srun", "install slurm-client, and run this within an allocation")?);
+    srun.args(["--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--quiet"]);
+    srun.arg(format!("--nodelist={}", host.name)).args(argv);
+    Ok(srun)
+}
+
+fn local(host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
+    let Some((first, others)) = argv.split_first() else {
+        return Err(Fault::new(
+            Class::Usage,
+            format!("host {}", host.name),
+            "there is no command",
+            "give one",
+        ));
+    };
+    let mut command = match &host.netns {
+        None => Command::new(first),
+        Some(name) => {
+            let mut within = Command::new(program(host, "ip", "install iproute2")?);
+            within.args(["netns", "exec", name, first]);
+            within
+        }
+    };
+    // The ledgers of this host are the study's, which holds their lock.
+    let state = change::ledger::state_dir()?.join("agents").join(&host.name);
+    command.args(others).env("PINWISE_STATE_DIR", state);
+    Ok(command)
+}
+
+/// A program of the user's PATH, else of the system: ssh may be a wrapper of the site's own.
+fn program(host: &HostSpec, name: &str, remedy: &str) -> Result<PathBuf, Fault> {
+    let path = std::env::var_os("PATH");
+    program_path::in_path(Path::new(name).as_os_str(), path.as_deref())
+        .or_else(|| program_path::of_system(name))
+        .ok_or_else(|| {
+            let object = format!("host {}: {name}", host.name);
+            Fault::new(Class::MachineLacks, object, "the program is not installed", remedy)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(command: &Command) -> Vec<String> {
+        command.get_args().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_reaches_the_other_shell_as_it_is() {
+        let transport = Transport::new().unwrap();
+        let host = HostSpec {
+            ssh: Some("ann@10.0.0.2".into()),
+            ssh_options: vec!["-p".into(), "2222".into()],
+            ..HostSpec::named("b")
+        };
+        let Ok(command) = transport.command(&host, &["sh", "-c", "echo 'a b'"]) else {
+            return eprintln!("skipped: ssh is not installed");
+        };
+        let words = words(&command);
+        let last: Vec<&str> = words.iter().rev().take(5).rev().map(String::as_str).collect();
+        assert_eq!(&last[..4], ["-p", "2222", "--", "ann@10.0.0.2"]);
+        assert_eq!(shell_words::split(last[4]).unwrap(), ["sh", "-c", "echo 'a b'"]);
+        assert!(words.contains(&"BatchMode=yes".to_string()), "{words:?}");
+    }
+
+    #[test]
+    fn a_host_that_is_this_one_has_ledgers_of_its_own() {
+        let host = HostSpec { via: Via::Local, ..HostSpec::named("b") };
+        let command = Transport::new().unwrap().command(&host, &["/bin/true", "x"]).unwrap();
+        assert_eq!((command.get_program().to_str(), words(&command)), (Some("/bin/true"), vec!["x".into()]));
+        let state = command.get_envs().find(|(name, _)| *name == "PINWISE_STATE_DIR").unwrap().1.unwrap();
+        assert!(Path::new(state).ends_with("agents/b"));
+    }
+
+    #[test]
+    fn the_folder_of_control_sockets_is_ours_alone_and_goes() {
+        use std::os::unix::fs::PermissionsExt;
+        let transport = Transport::new().unwrap();
+        let Some(folder) = transport.control.clone() else { return };
+        assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        drop(transport);
+        assert!(!folder.exists());
+    }
+}
