@@ -14,6 +14,7 @@ pub mod intervention;
 pub mod latency;
 mod load_waits;
 pub mod observer_effect;
+mod server_busy;
 pub mod stalled;
 pub mod term;
 mod trial_pair;
@@ -106,7 +107,7 @@ impl Explained {
         let by_arm = diagnosed_trials(facts, |_| true);
         Self {
             explanations: against_baseline(facts, &by_arm),
-            every_arm: common_causes::every_arm(&by_arm),
+            every_arm: common_causes::every_arm(facts, &by_arm),
             observing: observer_effect::observer_effects(facts),
             stalled: stalled::stalled(facts),
         }

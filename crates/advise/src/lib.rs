@@ -10,9 +10,11 @@
 )]
 
 mod apply_command;
+pub mod caveats;
 pub mod diagnosis;
 pub mod explanation;
 pub mod finding;
+pub mod fleet;
 pub mod interrupt_rows;
 pub mod interventions;
 pub mod judge;
@@ -33,6 +35,7 @@ mod ground_truth;
 
 use study::{Facts, Proof};
 
+pub use caveats::Caveat;
 pub use explanation::{Explained, Explanation, explain};
 pub use finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 pub use judge::judge;

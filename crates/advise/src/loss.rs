@@ -42,6 +42,14 @@ impl Loss {
     }
 }
 
+/// A ratio with its interval as a change: `+12 % (+8.1 % to +15 %)`.
+pub fn change(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    let signed =
+        |ratio: f64| format!("{}{}", if ratio < 1.0 { "-" } else { "+" }, percent((ratio - 1.0).abs()));
+    let interval = interval.map(|(low, high)| format!(" ({} to {})", signed(low), signed(high)));
+    format!("{}{}", signed(ratio), interval.unwrap_or_default())
+}
+
 /// The share of speed lost when something takes `bad` of a CPU's time on the slow CPU and `good` on the others
 /// (shares, 0 to 1), for a server that needs all the time that is left.
 pub fn from_shares(bad: f64, good: f64) -> f64 {

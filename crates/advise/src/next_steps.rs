@@ -1,21 +1,27 @@
 //! What to do next, by the answer of a study: typed, so that terminal, page and JSON say the same.
 
+mod more_blocks;
+mod program_names;
+
 use machine::CpuSet;
 use machine::knobs::guest::OF_SERVER;
 use machine::plan::SERVER;
 use serde::Serialize;
 use study::evidence::{ControlOutcome, Unseen};
-use study::statistics::signed_rank::MOST_BLOCKS;
-use study::{Contrast, Facts, Trust, Verdict, design, looks};
+use study::{Facts, Trust, Verdict};
 
+use crate::caveats::{self, Caveat};
 use crate::finding::Finding;
-use crate::plan::plan;
+use crate::plan::{best_placement, plan};
+use more_blocks::more_blocks;
+pub use program_names::{LoadOptions, Server};
+use program_names::{load_options, server};
 
-/// Most blocks that one step proposes, as a multiple of those that the study was planned with.
-const MOST_TIMES_PLANNED: usize = 2;
+/// From this share of the trials on in which the load was the limit, it is what hides differences.
+const LOAD_LIMITED: f64 = 0.5;
 
 /// One thing to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum Step {
     /// Go on with the study, which is not finished.
@@ -28,16 +34,33 @@ pub enum Step {
         supported: bool,
         /// The server that the plan places; `None` where it places none.
         server: Option<Server>,
+        /// What has to be known before it is kept.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        caveats: Vec<Caveat>,
     },
-    /// See what of the better placement no knob sets.
-    SeePlan,
+    /// See the better placement before it is applied: no knob sets what is better, or another figure is worse with it.
+    SeePlan {
+        /// What speaks against it; none where no knob sets it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        caveats: Vec<Caveat>,
+    },
     /// Run more blocks.
     AddBlocks {
         /// How many.
         blocks: usize,
     },
-    /// Give the server more to do, since this load does not show the positive control.
-    MoreLoad,
+    /// Make the study more sensitive first: so many blocks would be needed that running them is not worth it.
+    TooManyBlocks {
+        /// About how many decide the first of the comparisons that are open; `None` where no number is likely to.
+        blocks: Option<usize>,
+        /// About how long they would take, s; `None` where that is not known.
+        about_s: Option<u64>,
+    },
+    /// Give the server more to do: this load does not show the positive control, or was the limit itself.
+    MoreLoad {
+        /// How.
+        options: LoadOptions,
+    },
     /// See what disturbs the machine.
     SeeDisturbance,
     /// See what takes time on CPUs that are slow for a reason that is not known.
@@ -54,16 +77,6 @@ pub enum Step {
     },
 }
 
-/// How a server is named in a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Server {
-    /// A process number, a systemd unit or a cgroup, as the study named it.
-    Running(String),
-    /// A program that the study started by itself.
-    Program(String),
-}
-
 /// What to do next, the most useful first; at least one step.
 pub fn next_steps(facts: &Facts, findings: &[Finding]) -> Vec<Step> {
     if !facts.is_finished() {
@@ -75,14 +88,14 @@ pub fn next_steps(facts: &Facts, findings: &[Finding]) -> Vec<Step> {
         Trust::Untrustworthy { .. } => steps.push(Step::SeeDisturbance),
         Trust::TooFew { .. } => {}
     }
-    if is_unseen(facts) {
-        steps.push(Step::MoreLoad);
+    if is_unseen(facts) || is_hidden_by_the_load(facts) {
+        steps.push(Step::MoreLoad { options: load_options(facts) });
     }
     if findings.iter().any(|finding| finding.intervention.is_some() && finding.proof.is_none()) {
         steps.push(Step::Prove);
     }
     steps.extend(apply(facts, findings));
-    steps.extend(more_blocks(facts).map(|blocks| Step::AddBlocks { blocks }));
+    steps.extend(more_blocks(facts));
     if steps.is_empty() {
         steps.push(nothing_to_change(facts));
     }
@@ -97,11 +110,14 @@ fn apply(facts: &Facts, findings: &[Finding]) -> Option<Step> {
     let planned = if supported { also_supported } else { proved };
     let of_server = |target: &str| target == SERVER || target.starts_with(OF_SERVER);
     let places_server = planned.iter().any(|planned| of_server(&planned.target));
+    let caveats = best_placement(facts).map_or_else(Vec::new, |(_, arm)| caveats::of(facts, arm));
+    let is_mixed = caveats.iter().any(Caveat::is_worse);
     match (planned.is_empty(), places_server, server(facts)) {
-        (true, ..) => is_claimed(facts, Verdict::Better).then_some(Step::SeePlan),
-        (false, false, _) => Some(Step::Apply { supported, server: None }),
+        (true, ..) => is_claimed(facts, Verdict::Better).then_some(Step::SeePlan { caveats }),
         (false, true, None) => Some(Step::StudyOwnServer),
-        (false, true, server) => Some(Step::Apply { supported, server }),
+        _ if is_mixed => Some(Step::SeePlan { caveats }),
+        (false, false, _) => Some(Step::Apply { supported, server: None, caveats }),
+        (false, true, server) => Some(Step::Apply { supported, server, caveats }),
     }
 }
 
@@ -111,17 +127,6 @@ fn nothing_to_change(facts: &Facts) -> Step {
         true => Step::Keep { server: server(facts) },
         false => Step::WatchCpus { cpus: slow },
     }
-}
-
-/// The server of the study; `None` where it is the built-in one.
-fn server(facts: &Facts) -> Option<Server> {
-    let spec = &facts.study.recipe.server;
-    if let Some(running) = &spec.running {
-        return Some(Server::Running(running.clone()));
-    }
-    let program = spec.command.words().first()?;
-    let name = program.rsplit('/').next().unwrap_or(program);
-    (!name.is_empty() && !name.contains('{')).then(|| Server::Program(name.to_string()))
 }
 
 fn is_claimed(facts: &Facts, verdict: Verdict) -> bool {
@@ -136,41 +141,21 @@ fn is_unseen(facts: &Facts) -> bool {
         && matches!(outcome, Some(ControlOutcome::Unseen(why)) if of_load(why))
 }
 
-/// How many more blocks are worth running; `None` where everything is decided, and where blocks cannot be added.
-fn more_blocks(facts: &Facts) -> Option<usize> {
-    let (study, evidence) = (&facts.study, &facts.evidence);
-    let is_open = match evidence.trust {
-        Trust::Sound => looks::undecided(evidence) > 0,
-        Trust::TooFew { .. } | Trust::Untrustworthy { .. } => true,
-    };
-    let claims = evidence.against_baseline.len().max(evidence.against_other_cpus.len());
-    // They are judged by themselves, at the level that is set aside for them.
-    let level = looks::set_aside(study.recipe.precision.alpha, study.added.len() as u32);
-    let fewest = design::fewest_blocks(claims, level) + 1;
-    let most = (MOST_TIMES_PLANNED * study.planned_blocks()).max(fewest);
-    let open = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
-    let wanted = open
-        .filter(|contrast| contrast.verdict == Verdict::Undecided)
-        .map(|contrast| blocks_to_decide(contrast, evidence.precision.margin).unwrap_or(most))
-        .max();
-    let blocks = wanted.unwrap_or(fewest).clamp(fewest, most);
-    let can = is_open && study.may_have_more(blocks).is_ok() && study.order.len() + blocks <= MOST_BLOCKS;
-    can.then_some(blocks)
-}
-
-/// About how many blocks an undecided comparison needs by themselves, if its ratio is what was estimated: an interval shrinks with the
-/// root of the blocks, until it lies on one side of the margin. `None` where there is no interval, or the ratio lies on the margin.
-fn blocks_to_decide(contrast: &Contrast, margin: f64) -> Option<usize> {
-    let (low, high) = contrast.interval?;
-    let half = (high.ln() - low.ln()) / 2.0;
-    let distance = (contrast.ratio.ln().abs() - margin.ln_1p()).abs();
-    let blocks = (contrast.blocks as f64 * (half / distance).powi(2)).ceil();
-    (blocks.is_finite() && blocks <= MOST_BLOCKS as f64).then_some(blocks as usize)
+/// Whether the load was the limit in most trials, and something is not shown to differ: more blocks of the same load do not show it either.
+fn is_hidden_by_the_load(facts: &Facts) -> bool {
+    let evidence = &facts.evidence;
+    let mut contrasts = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
+    evidence.trust == Trust::Sound
+        && evidence.load_limited_share.is_some_and(|share| share > LOAD_LIMITED)
+        && contrasts.any(|contrast| !contrast.verdict.is_difference())
 }
 
 #[cfg(test)]
 mod tests {
-    use study::{Direction, case::added_blocks::Added};
+    use load::{CommandLoad, LoadSpec};
+    use machine::topology::cpus::Cpu;
+    use study::evidence::AlsoCompared;
+    use study::{Contrast, Direction};
 
     use super::*;
     use crate::case_builder::{CaseBuilder, steered};
@@ -203,10 +188,10 @@ mod tests {
         let better = &mut facts.evidence.against_baseline[0];
         (better.verdict, better.ratio) = (Verdict::Better, 1.2);
         let server = Some(Server::Program("redis-server".into()));
-        assert_eq!(steps(&facts), [Step::Apply { supported: false, server }]);
+        assert_eq!(steps(&facts), [Step::Apply { supported: false, server, caveats: Vec::new() }]);
         facts.study.recipe.server.running = Some("nginx.service".into());
         let server = Some(Server::Running("nginx.service".into()));
-        assert_eq!(steps(&facts), [Step::Apply { supported: false, server }]);
+        assert_eq!(steps(&facts), [Step::Apply { supported: false, server, caveats: Vec::new() }]);
         facts.study.recipe.server = Default::default();
         assert_eq!(steps(&facts), [Step::StudyOwnServer]);
     }
@@ -220,33 +205,56 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undecided_gets_blocks_until_there_are_too_many() {
+    fn what_is_undecided_gets_blocks() {
         let mut facts = CaseBuilder::of_cpus(2).build();
-        let open = &mut facts.evidence.against_baseline[0];
-        // Half the width of the interval is as far as the ratio is from the margin: as many blocks again.
-        open.verdict = Verdict::Undecided;
-        (open.ratio, open.interval, open.blocks) = (1.0, Some((1.0 / 1.06, 1.06)), 10);
+        facts.evidence.against_baseline[0].verdict = Verdict::Undecided;
+        facts.evidence.against_baseline[0].interval = None;
         let found = steps(&facts);
-        let [Step::AddBlocks { blocks }] = found[..] else { panic!("{found:?}") };
-        assert!(blocks >= design::fewest_blocks(2, 0.05), "{blocks}");
-        facts.study.order = vec![Vec::new(); MOST_BLOCKS];
-        facts.study.added = vec![Added { first_block: 0, blocks: MOST_BLOCKS, made_unix_s: 0 }];
-        assert!(!steps(&facts).iter().any(|step| matches!(step, Step::AddBlocks { .. })));
+        assert!(matches!(found[..], [Step::AddBlocks { .. }]), "{found:?}");
     }
 
     #[test]
-    fn blocks_that_decide_go_with_the_square_of_the_width() {
-        let contrast = |ratio: f64, interval| {
-            let facts = CaseBuilder::of_cpus(2).build();
-            Contrast { ratio, interval, blocks: 10, ..facts.evidence.against_baseline[0].clone() }
+    fn a_load_that_was_the_limit_comes_before_more_blocks() {
+        let mut facts = of_program(CaseBuilder::of_cpus(2).build());
+        facts.evidence.against_baseline[0].verdict = Verdict::Undecided;
+        facts.evidence.load_limited_share = Some(0.57);
+        facts.study.recipe.load = LoadSpec::Command(CommandLoad::new("wrk -t1".parse().unwrap()));
+        let more = Step::MoreLoad { options: LoadOptions::OfProgram("wrk".into()) };
+        assert_eq!(steps(&facts)[0], more);
+        facts.evidence.load_limited_share = Some(0.01);
+        assert!(!steps(&facts).contains(&more));
+        facts.evidence.load_limited_share = Some(0.57);
+        let contrasts =
+            facts.evidence.against_baseline.iter_mut().chain(&mut facts.evidence.against_other_cpus);
+        contrasts.for_each(|contrast| contrast.verdict = Verdict::Worse);
+        assert!(!steps(&facts).contains(&more), "all differ in spite of it");
+    }
+
+    #[test]
+    fn what_is_worse_by_another_figure_is_to_be_seen_before_it_is_applied() {
+        let mut facts = of_program(CaseBuilder::of_cpus(2).build());
+        let better = &mut facts.evidence.against_baseline[0];
+        (better.verdict, better.ratio) = (Verdict::Better, 1.2);
+        let worse = Contrast { ratio: 1.25, verdict: Verdict::Worse, ..better.clone() };
+        let also = |contrast| AlsoCompared {
+            metric: "latency_p99_us".into(),
+            unit: "us".into(),
+            better: Direction::Lower,
+            blocks: 8,
+            against_baseline: vec![contrast],
         };
-        let of =
-            |ratio, half: f64| blocks_to_decide(&contrast(ratio, Some(((-half).exp(), half.exp()))), 0.03);
-        let distance = 0.03f64.ln_1p();
-        assert_eq!(of(1.0, distance * 0.999), Some(10));
-        assert_eq!(of(1.0, distance * 1.999), Some(40));
-        assert_eq!(of(1.03, distance), None, "on the margin no number of blocks decides");
-        assert_eq!(blocks_to_decide(&contrast(1.0, None), 0.03), None);
+        facts.evidence.also = vec![also(Contrast { verdict: Verdict::Undecided, ..worse.clone() })];
+        assert!(matches!(steps(&facts)[..], [Step::Apply { .. }]), "{:?}", steps(&facts));
+        facts.evidence.also = vec![also(worse)];
+        let found = steps(&facts);
+        let [Step::SeePlan { caveats }] = &found[..] else { panic!("{found:?}") };
+        assert!(caveats.iter().any(Caveat::is_worse), "{caveats:?}");
+        // Beside the load of this host it has one CPU, where it had two.
+        facts.evidence.also.clear();
+        facts.machine.cpus = [0, 1].map(|id| Cpu { id, online: true, ..Cpu::default() }).into();
+        let found = steps(&facts);
+        let [Step::Apply { caveats, .. }] = &found[..] else { panic!("{found:?}") };
+        assert!(matches!(caveats[..], [Caveat::LoadBeside { had: 2, .. }]), "{caveats:?}");
     }
 
     #[test]
@@ -259,7 +267,7 @@ mod tests {
         let mut unseen = facts.clone();
         unseen.evidence.trust = Trust::Sound;
         unseen.evidence.control.as_mut().unwrap().outcome = slack;
-        assert_eq!(steps(&unseen)[0], Step::MoreLoad);
+        assert_eq!(steps(&unseen)[0], Step::MoreLoad { options: LoadOptions::Flags });
         facts.evidence.trust = Trust::TooFew { blocks: 3, needed: 6 };
         assert!(matches!(steps(&facts)[..], [Step::AddBlocks { .. }]), "{:?}", steps(&facts));
         facts.study.order = vec![vec![0]; 99];

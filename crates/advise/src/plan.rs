@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use machine::knobs::{self, MaySet};
 use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, Predicted, SERVER};
-use machine::wording::percent;
 use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Intervention, Role, Trust, Verdict};
 
@@ -12,6 +11,7 @@ use crate::diagnosis::CauseId;
 use crate::explanation::claim::{Claim, Support};
 use crate::explanation::{Explanation, explain_all, proof_id};
 use crate::finding::{Finding, Standing};
+use crate::{caveats, loss};
 
 /// What a case leads to.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ fn predicted(facts: &Facts, contrast: &Contrast) -> Predicted {
 }
 
 /// The arm that is better than the baseline, and by most.
-fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
+pub(crate) fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     let evidence = &facts.evidence;
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
     let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
@@ -196,16 +196,15 @@ fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
     }
 }
 
-/// `requests_per_s +12 % (8.1 to 15 %) against unpinned, in 16 blocks`.
+/// `requests_per_s +12 % (+8.1 % to +15 %) against unpinned, in 16 blocks`, and what speaks against it.
 fn in_words(facts: &Facts, contrast: &Contrast) -> String {
-    let change =
-        |ratio: f64| format!("{}{}", if ratio < 1.0 { "-" } else { "+" }, percent((ratio - 1.0).abs()));
-    let interval = contrast.interval.map(|(low, high)| format!(" ({} to {})", change(low), change(high)));
+    let arm = facts.study.arms.iter().find(|arm| arm.name == contrast.arm);
+    let caveats = arm.map_or_else(Vec::new, |arm| caveats::of(facts, arm));
+    let caveats: String = caveats.iter().map(|caveat| format!("; {}", caveat.words())).collect();
     format!(
-        "{} {}{} against {}, in {} blocks",
+        "{} {} against {}, in {} blocks{caveats}",
         facts.evidence.metric,
-        change(contrast.ratio),
-        interval.unwrap_or_default(),
+        loss::change(contrast.ratio, contrast.interval),
         contrast.reference,
         contrast.blocks
     )
@@ -448,9 +447,30 @@ mod tests {
         let [pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
         assert_eq!((pinned.knob.as_str(), pinned.target.as_str(), pinned.value.as_str()), (PIN, SERVER, "2"));
         assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
+        assert!(
+            !pinned.evidence.as_ref().unwrap().contains("clients"),
+            "how many CPUs it had is not known: {pinned:?}"
+        );
         let predicted = planning.plan.predicted.as_ref().unwrap();
         assert_eq!((predicted.ratio, predicted.low, predicted.high), (1.2, Some(1.15), Some(1.25)));
         assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
+    }
+
+    #[test]
+    fn a_placement_that_was_measured_beside_its_load_says_so_in_the_plan() {
+        let mut facts = steered();
+        let cpu = |id| machine::topology::cpus::Cpu { id, online: true, ..Default::default() };
+        facts.machine.cpus = (0..4).map(cpu).collect();
+        let cpu_2 =
+            facts.evidence.against_baseline.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
+        (cpu_2.verdict, cpu_2.ratio, cpu_2.interval) = (Verdict::Better, 1.2, Some((1.15, 1.25)));
+        let planning = plan(&facts, &[], false);
+        let [pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
+        let evidence = pinned.evidence.as_ref().unwrap();
+        assert!(
+            evidence.contains("CPU 2 where it had 4 CPUs: if your clients are on other hosts"),
+            "{evidence}"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What could not be measured in a study, each thing once.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use machine::{FactId, Missing};
 use study::Facts;
@@ -12,7 +13,7 @@ use crate::visible::one_line;
 pub struct Absent {
     /// The fact, as first met.
     pub fact: String,
-    /// Why it is not known.
+    /// Why it is not known; amounts that differ from one to the next are a range (`1 to 6 ms`).
     pub why: String,
     /// How many facts differ from the first one only in their numbers (a PID, a CPU, a time).
     pub alike: usize,
@@ -93,6 +94,36 @@ struct Entry {
     absent: Absent,
     facts: Vec<String>,
     last_trial: Option<usize>,
+    /// The least and the most of each amount of the reason, as they are written.
+    amounts: Vec<(String, String)>,
+}
+
+impl Entry {
+    /// Widens the ranges of amounts by those of another reason of this shape.
+    fn widen(&mut self, why: &str) {
+        let less = |a: &str, b: &str| matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a < b);
+        for ((least, most), at) in self.amounts.iter_mut().zip(amounts(why)) {
+            let amount = &why[at];
+            if less(amount, least.as_str()) {
+                *least = amount.to_string();
+            }
+            if less(most.as_str(), amount) {
+                *most = amount.to_string();
+            }
+        }
+    }
+
+    /// What was found, with its ranges.
+    fn into_absent(mut self) -> Absent {
+        let places = amounts(&self.absent.why);
+        // From the last one on, so that the places of those before it hold.
+        for ((least, most), at) in self.amounts.into_iter().zip(places).rev() {
+            if least != most {
+                self.absent.why.replace_range(at, &format!("{least} to {most}"));
+            }
+        }
+        self.absent
+    }
 }
 
 #[derive(Default)]
@@ -108,8 +139,12 @@ impl Collected {
             self.order.push(shape);
             let (fact, why) = (missing.fact.clone(), missing.why.clone());
             let absent = Absent { fact, why, alike: 0, trials: 0, of };
-            Entry { absent, facts: vec![missing.fact.clone()], last_trial: None }
+            let amount = |at: Range<usize>| missing.why[at].to_string();
+            let both = |amount: String| (amount.clone(), amount);
+            let amounts = amounts(&missing.why).into_iter().map(amount).map(both).collect();
+            Entry { absent, facts: vec![missing.fact.clone()], last_trial: None, amounts }
         });
+        entry.widen(&missing.why);
         if !entry.facts.contains(&missing.fact) {
             entry.facts.push(missing.fact.clone());
             entry.absent.alike += 1;
@@ -121,11 +156,42 @@ impl Collected {
     }
 
     fn into_list(mut self) -> Vec<Absent> {
-        let mut list: Vec<Absent> =
-            self.order.iter().filter_map(|shape| self.by_shape.remove(shape)).map(|e| e.absent).collect();
+        let mut list: Vec<Absent> = self
+            .order
+            .iter()
+            .filter_map(|shape| self.by_shape.remove(shape))
+            .map(Entry::into_absent)
+            .collect();
         list.sort_by_key(|absent| std::cmp::Reverse(absent.trials));
         list
     }
+}
+
+/// Units of amounts. A number with any other word behind it may be a process, a CPU or an instant: no range is said of those.
+const UNITS: [&str; 4] = [" us", " ms", " s", " %"];
+
+/// Where amounts stand in a text: numbers with their unit.
+fn amounts(text: &str) -> Vec<Range<usize>> {
+    let is_of_number = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    let has_unit = |rest: &str| {
+        let behind = UNITS.iter().find_map(|unit| rest.strip_prefix(unit));
+        behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric))
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = text.as_bytes().get(at) {
+        if !is_of_number(*byte) {
+            at += 1;
+            continue;
+        }
+        let length = text.as_bytes()[at..].iter().take_while(|byte| is_of_number(**byte)).count();
+        let place = at..at + length;
+        at = place.end;
+        if has_unit(&text[place.end..]) && text[place.clone()].parse::<f64>().is_ok() {
+            found.push(place);
+        }
+    }
+    found
 }
 
 /// The text with each run of digits as one `#`.
@@ -157,5 +223,28 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].fact.as_str(), found[0].alike), ("/proc/1234/schedstat", 1));
         assert_eq!(found[0].place(9), "machine (and 1 alike)");
+    }
+
+    #[test]
+    fn amounts_that_differ_are_a_range_and_other_numbers_are_the_first() {
+        let whys = |whys: &[&str]| -> Vec<String> {
+            let missing: Vec<Missing> = whys.iter().map(|why| Missing::new("window start", why)).collect();
+            of_machine(&missing).into_iter().map(|absent| absent.why).collect()
+        };
+        let began =
+            ["sampling began 2 ms after it", "sampling began 11 ms after it", "sampling began 1 ms after it"];
+        assert_eq!(whys(&began), ["sampling began 1 to 11 ms after it"]);
+        assert_eq!(whys(&began[..1]), ["sampling began 2 ms after it"]);
+        assert_eq!(whys(&["0.5 s of 20.0 %", "1.5 s of 3.0 %"]), ["0.5 to 1.5 s of 3.0 to 20.0 %"]);
+        assert_eq!(whys(&["process 12 ended", "process 7 ended"]), ["process 12 ended"]);
+        assert_eq!(whys(&["2 samples", "3 samples"]), ["2 samples"], "no unit");
+    }
+
+    #[test]
+    fn odd_numbers_of_any_text_are_no_amounts() {
+        for text in ["", "1.2.3 ms", ". ms", "\u{e9}9\u{e9} s", "9 \u{e9}", "7 same", "4 s\u{e9}"] {
+            assert_eq!(amounts(text), Vec::<Range<usize>>::new(), "{text}");
+        }
+        assert_eq!(amounts("\u{e9} 9 s."), [Range { start: 3, end: 4 }]);
     }
 }

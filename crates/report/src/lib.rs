@@ -16,6 +16,7 @@ pub mod account;
 pub mod case;
 pub mod display_width;
 pub mod fitted;
+pub mod fleet;
 mod grid;
 pub mod map;
 pub mod markup;

@@ -289,5 +289,7 @@ fn full(path: &str, simulated: &Simulated) -> MemoryUse {
         used_bytes: Some(1 << 30),
         anonymous_bytes: simulated.anonymous_share.map(|share| (share * limit_bytes as f64) as u64),
         swapped_bytes: None,
+        peak_bytes: None,
+        limit_hits: None,
     }
 }

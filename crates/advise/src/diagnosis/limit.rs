@@ -10,7 +10,7 @@ const HOLDS_BACK: f64 = 0.10;
 /// A server that is active for less than this share of what it could be has room.
 pub const HAS_ROOM: f64 = 0.50;
 /// From this share on a thread, or all CPUs, are full.
-const FULL: f64 = 0.90;
+pub(crate) const FULL: f64 = 0.90;
 /// From this share of the time of its working threads on, a stop is what holds it back.
 const STOPPED: f64 = 0.10;
 

@@ -93,15 +93,6 @@ impl<'a> Scene<'a> {
         Some(account.tasks.iter().filter(|task| task.of_target).map(|task| task.took.total_ns as f64).sum())
     }
 
-    /// What they waited while clients of this host had it, ns.
-    pub fn clients_took_ns(&self) -> f64 {
-        let tasks = self.situation.account.iter().flat_map(|account| &account.tasks);
-        tasks
-            .filter(|task| !task.of_target && self.is_client(task.pid))
-            .map(|task| task.took.total_ns as f64)
-            .sum()
-    }
-
     /// How long they waited for CPUs that others than the server had, ns; all waiting where it is not known who had them.
     pub fn kept_by_others_ns(&self) -> f64 {
         (self.time.queued_ns() - self.own_took_ns().unwrap_or(0.0)).max(0.0)

@@ -3,10 +3,12 @@
 use machine::devices::DeviceKind;
 use machine::limits::memory_use::MemoryUse;
 use machine::power::FrequencyPolicy;
-use machine::processes::{Autogroup, Irqbalance, Owner, Task};
+use machine::processes::{Autogroup, Irqbalance, Owner, Peer, Task};
 use machine::topology::nodes::Node;
 use machine::{CpuSet, FactId, Missing};
-use probe::account::{ChangedCpu, Frequency, Nearness, NodeShare, Offline, Paging, Source};
+use probe::account::{
+    ChangedCpu, Frequency, Nearness, NodeShare, Offline, Paging, Source, Stretches, ThreadAccount,
+};
 
 use super::situation_builder::{SECOND, SERVER, SituationBuilder, situation};
 use super::*;
@@ -126,11 +128,134 @@ fn swap_at_the_limit_of_a_cgroup_is_the_limits() {
         used_bytes: Some(96 << 20),
         anonymous_bytes: None,
         swapped_bytes: Some(37 << 20),
+        peak_bytes: None,
+        limit_hits: None,
     }];
     let cause = diagnose(&seen).causes.remove(0);
     assert_eq!(cause.id.to_string(), "swap/cgroup:/db");
     // What is used and what is in swap, a tenth more, in steps of 16 MiB.
     assert!(cause.remedies[0].words.contains("160 MiB"), "{:?}", cause.remedies);
+}
+
+#[test]
+fn a_limit_that_was_met_is_named_though_the_server_was_emptied_by_the_end() {
+    let mut seen = situation().blocked(2 * TENTH, 500).swapped_in(1_000);
+    // A study switches its swap on for each trial, and the machine was read before.
+    seen.machine.memory.swap_total_bytes = Some(0);
+    seen.memory = vec![MemoryUse {
+        cgroup: "/queue".into(),
+        file: "/sys/fs/cgroup/memory/queue/memory.limit_in_bytes".into(),
+        limit_bytes: 800 << 20,
+        used_bytes: Some(1 << 20),
+        anonymous_bytes: None,
+        swapped_bytes: Some(300 << 10),
+        peak_bytes: None,
+        limit_hits: Some(2_000),
+    }];
+    let named = |seen: &Situation| {
+        let cause = diagnose(seen).causes.remove(0);
+        (cause.id.to_string(), cause.remedies[0].words.clone())
+    };
+    let (id, remedy) = named(&seen);
+    assert_eq!(id, "swap/cgroup:/queue");
+    assert!(
+        remedy.contains("Raise the limit (") && !remedy.contains("MiB"),
+        "what it needed is not known: {remedy}"
+    );
+    assert_eq!(diagnose(&seen).limit, Limit::Memory);
+    let mut by_peak = seen.clone();
+    (by_peak.memory[0].limit_hits, by_peak.memory[0].peak_bytes) = (None, Some(800 << 20));
+    assert_eq!(named(&by_peak).0, "swap/cgroup:/queue");
+    // One that was not met in the window is not blamed for a machine that is short.
+    for (hits, peak) in [(Some(0), None), (None, Some(500 << 20)), (None, None)] {
+        let mut short = seen.clone();
+        (short.memory[0].limit_hits, short.memory[0].peak_bytes) = (hits, peak);
+        assert_eq!(named(&short).0, "swap/machine", "{hits:?} {peak:?}");
+    }
+}
+
+#[test]
+fn without_swap_and_pages_from_it_the_rule_does_not_apply() {
+    let of = |pages: u64| {
+        let mut seen = situation().blocked(2 * TENTH, 500).swapped_in(pages);
+        seen.machine.memory.swap_total_bytes = Some(0);
+        let is_named = |id: &String| id.starts_with("swap/");
+        (causes(&seen).iter().any(is_named), diagnose(&seen).ruled_out.contains(&"swap"))
+    };
+    assert_eq!(of(0), (false, false));
+    assert_eq!(of(1_000), (true, false));
+    // A few stray pages of a swap that came later.
+    assert_eq!(of(3), (false, true));
+}
+
+#[test]
+fn freeing_memory_at_a_limit_that_was_met_is_the_limits() {
+    let of = |hits: Option<u64>| {
+        let mut seen = situation();
+        let reclaim = Stretches { count: 500, total_ns: TENTH, ..Stretches::default() };
+        seen.account.as_mut().unwrap().threads[0].reclaim = reclaim;
+        seen.memory = vec![MemoryUse {
+            cgroup: "/queue".into(),
+            file: "memory.max".into(),
+            limit_bytes: 800 << 20,
+            used_bytes: Some(1 << 20),
+            anonymous_bytes: None,
+            swapped_bytes: None,
+            peak_bytes: None,
+            limit_hits: hits,
+        }];
+        causes(&seen)
+    };
+    assert!(of(Some(9)).contains(&"reclaim/cgroup:/queue".to_string()), "{:?}", of(Some(9)));
+    assert!(of(Some(0)).contains(&"reclaim/machine".to_string()));
+}
+
+/// A server of so many threads that wait for each other and for a client on CPU 1, so long each; of two CPUs it may use that one.
+fn crowded(threads: u32, own_ns: u64, client_ns: u64) -> Situation {
+    let mut seen =
+        situation().taken_by("server", SERVER, false, own_ns).taken_by("wrk", 900, false, client_ns);
+    seen.connections.peers.push(Peer { pid: 900, comm: "wrk".into(), connections: 4 });
+    let account = seen.account.as_mut().unwrap();
+    account.tasks[0].of_target = true;
+    let waited_ns = own_ns + client_ns;
+    let thread = &mut account.threads[0];
+    thread.run_queue.total_ns += waited_ns;
+    thread.asleep.total_ns -= waited_ns;
+    let first = thread.clone();
+    account.threads.extend((1..threads).map(|more| ThreadAccount { tid: SERVER + more, ..first.clone() }));
+    seen
+}
+
+#[test]
+fn what_it_waits_for_its_client_is_not_charged_to_a_narrow_affinity_as_well() {
+    let share = |seen: &Situation, rule: &str| {
+        diagnose(seen).causes.into_iter().find(|cause| cause.id.rule == rule).and_then(|cause| cause.share)
+    };
+    let client = crowded(1, 0, 3 * TENTH);
+    assert_eq!(share(&client, "narrow-affinity"), None);
+    assert!(share(&client, "client-beside-server").is_some_and(|share| share > 0.3));
+    // Its own part stays.
+    let both = crowded(1, TENTH, 2 * TENTH);
+    let (own, of_client) = (share(&both, "narrow-affinity"), share(&both, "client-beside-server"));
+    assert!(
+        own.zip(of_client).is_some_and(|(own, of_client)| (of_client / own - 2.0).abs() < 1e-9),
+        "{own:?}"
+    );
+}
+
+#[test]
+fn fewer_threads_are_no_remedy_for_a_server_that_has_no_more_than_cpus() {
+    let remedies = |threads: u32, cpus: &str| {
+        let mut seen = crowded(threads, TENTH, 0);
+        seen.server.processes[0].threads[0].cpus = CpuSet::from_list(cpus).ok();
+        let found = diagnose(&seen).causes.into_iter().find(|cause| cause.id.rule == "own-threads");
+        found.map(|cause| cause.remedies.into_iter().map(|remedy| remedy.words).collect::<Vec<_>>())
+    };
+    assert_eq!(remedies(2, "0-1"), Some(Vec::new()), "two threads on two CPUs");
+    let three = remedies(3, "0-1").unwrap();
+    assert!(three[0].contains("(about 2)"), "{three:?}");
+    let on_one = remedies(2, "1").unwrap();
+    assert!(on_one[0].contains("(about 1)"), "{on_one:?}");
 }
 
 #[test]

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use study::Facts;
 use study::statistics::summary::median;
 
-use super::diagnosed_trials::{OfArm, largest};
+use super::diagnosed_trials::{Found, OfArm, largest};
+use super::server_busy::server_busy;
+use crate::diagnosis::limit::FULL;
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{Cause, CauseId, Limit, Subject, about};
 
@@ -31,14 +34,24 @@ pub struct CommonCause {
 pub struct EveryArm {
     /// What costs all of them, largest first.
     pub causes: Vec<CommonCause>,
-    /// The limit that holds in most trials of each arm.
+    /// The limit that holds in most observed trials of each arm; not known where the trials that decide do not bear it out.
     pub limit_by_arm: BTreeMap<String, Limit>,
 }
 
 /// Puts the judgements of all arms together.
-pub(super) fn every_arm(by_arm: &BTreeMap<&str, OfArm<'_>>) -> EveryArm {
-    let limits = by_arm.iter().map(|(arm, trials)| ((*arm).to_string(), usual_limit(trials)));
+pub(super) fn every_arm(facts: &Facts, by_arm: &BTreeMap<&str, OfArm<'_>>) -> EveryArm {
+    let limits = by_arm.iter().map(|(arm, trials)| {
+        let limit = borne_out(usual_limit(trials), server_busy(facts, arm));
+        ((*arm).to_string(), limit)
+    });
     EveryArm { causes: causes(by_arm), limit_by_arm: limits.collect() }
+}
+
+/// The limit, if the trials that decide agree: the load is none while the server is full there, nor where it is not known how busy it is. An
+/// account that misses processes of the server sees it idle.
+fn borne_out(limit: Limit, server_busy: Option<f64>) -> Limit {
+    let has_room = || server_busy.is_some_and(|busy| busy < FULL);
+    if limit == Limit::Load && !has_room() { Limit::Unknown } else { limit }
 }
 
 /// The limit of most trials; the first by its order where several are as many.
@@ -57,8 +70,7 @@ fn causes(by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<CommonCause> {
     let common = |id: &CauseId| {
         let mut share_by_arm = BTreeMap::new();
         for (arm, trials) in by_arm {
-            let shares: Vec<f64> =
-                trials.values().map(|judged| judged.found.share(id).unwrap_or(0.0)).collect();
+            let shares: Vec<f64> = trials.values().map(|judged| found_share(&judged.found, id)).collect();
             share_by_arm.insert((*arm).to_string(), median(&shares).filter(|share| *share >= EVERYWHERE)?);
         }
         let all = by_arm.values().flat_map(BTreeMap::values);
@@ -73,4 +85,22 @@ fn causes(by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<CommonCause> {
     let smallest = |cause: &CommonCause| cause.share_by_arm.values().copied().fold(f64::INFINITY, f64::min);
     causes.sort_by(|a, b| smallest(b).total_cmp(&smallest(a)).then_with(|| a.id.cmp(&b.id)));
     causes
+}
+
+/// The share of what was found. What the same takes where its mechanism is not at work is no cost of the mechanism.
+fn found_share(found: &Found, id: &CauseId) -> f64 {
+    if found.has(id) { found.share(id).unwrap_or(0.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_load_is_the_limit_where_the_server_is_known_to_have_room() {
+        assert_eq!(borne_out(Limit::Load, Some(0.44)), Limit::Load);
+        assert_eq!(borne_out(Limit::Load, Some(0.97)), Limit::Unknown);
+        assert_eq!(borne_out(Limit::Load, None), Limit::Unknown);
+        assert_eq!(borne_out(Limit::Quota, Some(0.97)), Limit::Quota);
+    }
 }

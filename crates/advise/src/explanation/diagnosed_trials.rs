@@ -129,8 +129,11 @@ impl Found {
     }
 }
 
-/// The same subject in every trial: numbers of processes are given anew.
+/// The same subject in every trial: numbers of processes are given anew, and so are the names of the cgroups that pinwise makes for one.
 fn subject(situation: &Situation, subject: &Subject) -> Subject {
+    if let Subject::Cgroup { path } = subject {
+        return Subject::Cgroup { path: of_any_trial(path) };
+    }
     let Subject::Process { pid } = subject else { return subject.clone() };
     if situation.is_client(*pid) {
         return Subject::Load;
@@ -142,6 +145,15 @@ fn subject(situation: &Situation, subject: &Subject) -> Subject {
         Some(name) => Subject::Program { name: name.clone() },
         None => subject.clone(),
     }
+}
+
+/// The path of a cgroup with `pinwise-TRIAL` in the place of the name that one of pinwise's own has in this trial (`pinwise-1795845715-7-2`).
+fn of_any_trial(path: &str) -> String {
+    let is_numbers =
+        |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let is_own = |name: &str| name.strip_prefix("pinwise-").is_some_and(is_numbers);
+    let names = path.split('/').map(|name| if is_own(name) { "pinwise-TRIAL" } else { name });
+    names.collect::<Vec<_>>().join("/")
 }
 
 /// The largest of these causes, with only such settings as are about the same object in every trial: a process of one trial is gone in the
@@ -158,4 +170,19 @@ pub(super) fn largest(found: &[&Cause]) -> Option<Cause> {
             remedy.setting.take().filter(|setting| found.iter().all(|other| is_in(setting, other)));
     }
     Some(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cgroup_of_pinwises_own_is_the_same_in_every_trial_and_any_other_stays() {
+        let [first, second] = ["/box/pinwise-1795845715-13127-2-79", "/box/pinwise-1795845715-13127-2-86"];
+        assert_eq!(of_any_trial(first), "/box/pinwise-TRIAL");
+        assert_eq!(of_any_trial(first), of_any_trial(second));
+        for other in ["/", "", "/system.slice/pinwise-agent.service", "/pinwise-/x", "/db"] {
+            assert_eq!(of_any_trial(other), other);
+        }
+    }
 }

@@ -145,10 +145,10 @@ fn where_the_observed_blocks_do_not_show_which_arm_is_slower_the_verdict_of_the_
     assert!(!is_outweighed(1.0), "neither is slower");
 }
 
-/// The server waits so long behind its client; it may use its own CPU alone, or both.
+/// The server waits so long behind threads of its own; it may use its own CPU alone, or both.
 fn crowded(is_narrow: bool, ns: u64) -> Situation {
-    let mut crowded = waited(situation(), ns).taken_by("wrk", 900, false, ns);
-    crowded.connections.peers.push(Peer { pid: 900, comm: "wrk".into(), connections: 4 });
+    let mut crowded = waited(situation(), ns).taken_by("server", SERVER, false, ns);
+    crowded.account.as_mut().unwrap().tasks[0].of_target = true;
     if !is_narrow {
         crowded.server.processes[0].threads[0].cpus = CpuSet::from_list("0-1").ok();
     }
@@ -501,6 +501,36 @@ fn what_costs_every_arm_is_said_and_what_costs_one_is_not() {
         case(6, |arm, _| (if arm == "cpu 0" { throttled(200 * MS) } else { situation() }, Some(8_000.0)));
     assert!(Explained::of(&one).every_arm.causes.is_empty());
     assert_eq!(Explained::of(&CaseBuilder::of_cpus(2).build()).every_arm, common_causes::EveryArm::default());
+}
+
+#[test]
+fn what_the_wide_arms_wait_as_well_is_no_narrow_affinity_of_every_arm() {
+    let every = |is_narrow: fn(&str) -> bool| {
+        let facts = case(6, |arm, _| (crowded(is_narrow(arm), 250 * MS), Some(9_000.0)));
+        let causes = Explained::of(&facts).every_arm.causes;
+        causes.into_iter().map(|cause| cause.id.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(every(|_| true), ["narrow-affinity"], "no arm of the study takes it away");
+    assert_eq!(every(|arm| arm == "cpu 0"), Vec::<String>::new());
+    assert_eq!(every(|arm| arm == "cpu 1"), Vec::<String>::new());
+}
+
+#[test]
+fn the_load_is_the_limit_of_arms_whose_deciding_trials_show_a_server_with_room() {
+    let idle = |mut it: Situation| {
+        let thread = &mut it.account.as_mut().unwrap().threads[0];
+        (thread.on_cpu.total_ns, thread.run_queue.total_ns) = (10 * MS, 0);
+        thread.asleep.total_ns = 990 * MS;
+        it
+    };
+    let mut facts = case(6, |_, _| (idle(situation()), Some(9_000.0)));
+    for seen in &mut facts.trials {
+        let on_cpu_share = if seen.trial.arm == "cpu 0" { 0.97 } else { 0.44 };
+        seen.trial.as_run.server_demand = Some(study::Demand { on_cpu_share, waited_share: None });
+    }
+    let limits = Explained::of(&facts).every_arm.limit_by_arm;
+    assert_eq!(limits["cpu 0"], crate::diagnosis::Limit::Unknown, "the account missed its workers");
+    assert_eq!(limits["cpu 1"], crate::diagnosis::Limit::Load);
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use machine::wording::plural;
 use study::evidence::{ArmStanding, Control, ControlKind, ControlOutcome, QuotaTaken, Unseen};
-use study::{Direction, Evidence, Misplaced, Trust};
+use study::{Direction, Evidence, Misplaced, Trust, Verdict};
 
 use crate::number;
 
 /// Whether claims may be made, as one sentence without its full stop.
 pub fn trust(trust: Trust) -> String {
     match trust {
-        Trust::Sound => "the baseline did not differ from itself".into(),
+        Trust::Sound => "no difference was seen between the two runs of the baseline".into(),
         Trust::Untrustworthy { ratio } => format!(
             "the baseline differed from itself by {}: something other than the placement changes from run to run",
             unsigned(ratio)
@@ -17,6 +17,30 @@ pub fn trust(trust: Trust) -> String {
         Trust::TooFew { blocks, needed } => {
             format!("{blocks} complete {}, and a claim takes {needed}", plural("block", blocks))
         }
+    }
+}
+
+/// Stands for a control that there is not, or not yet.
+pub const NOT_AVAILABLE: &str = "not available: no complete block yet, or no such arm in this study";
+
+/// What the baseline against itself says, in one sentence without its full stop. That no difference was seen is not that there is none.
+pub fn twice(evidence: &Evidence) -> String {
+    let Some(a_a) = &evidence.a_a else { return NOT_AVAILABLE.into() };
+    let size = number::change_with_interval(a_a.ratio, a_a.interval);
+    match (evidence.trust, a_a.interval) {
+        (Trust::TooFew { .. }, _) => format!("{size}: too early to tell"),
+        (Trust::Untrustworthy { .. }, _) => format!("differs: {size}"),
+        (Trust::Sound, _) if a_a.verdict == Verdict::Equal => {
+            format!("{} ({size})", a_a.verdict.word(evidence.precision.margin))
+        }
+        (Trust::Sound, Some((low, high))) => {
+            let most = (1.0 - low).abs().max((high - 1.0).abs());
+            format!(
+                "no difference seen ({size}); one of less than {} need not have shown",
+                number::share(most)
+            )
+        }
+        (Trust::Sound, None) => format!("no difference seen ({size})"),
     }
 }
 
@@ -160,4 +184,44 @@ pub fn quota(quota: &QuotaTaken) -> String {
         quota.cgroup,
         number::share(quota.throttled_share)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(trust: Trust, interval: Option<(f64, f64)>, verdict: Verdict) -> Evidence {
+        let mut evidence = study::evidence::weigh(&[], &[], &study::Recipe::default().question());
+        evidence.trust = trust;
+        evidence.a_a = Some(study::Contrast {
+            arm: "unpinned A".into(),
+            cpu: None,
+            reference: "the same again".into(),
+            blocks: 14,
+            ratio: 1.005,
+            interval,
+            p_adjusted: 1.0,
+            verdict,
+            whose: None,
+        });
+        evidence
+    }
+
+    #[test]
+    fn the_baseline_twice_says_what_would_not_have_shown() {
+        let wide = Some((0.927, 1.123));
+        assert_eq!(
+            twice(&evidence(Trust::Sound, wide, Verdict::Undecided)),
+            "no difference seen (+0.5 % [-7.3, +12.3]); one of less than 12 % need not have shown"
+        );
+        assert_eq!(
+            twice(&evidence(Trust::Sound, Some((0.99, 1.01)), Verdict::Equal)),
+            "equal within 3 % (+0.5 % [-1.0, +1.0])"
+        );
+        let early = Trust::TooFew { blocks: 2, needed: 6 };
+        assert!(twice(&evidence(early, None, Verdict::Undecided)).ends_with("too early to tell"));
+        let differs = Trust::Untrustworthy { ratio: 1.005 };
+        assert!(twice(&evidence(differs, wide, Verdict::Worse)).starts_with("differs: "));
+        assert_eq!(twice(&Evidence { a_a: None, ..evidence(differs, wide, Verdict::Worse) }), NOT_AVAILABLE);
+    }
 }

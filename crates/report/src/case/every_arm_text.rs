@@ -39,9 +39,9 @@ pub struct CauseWords {
     pub remedy: Option<String>,
 }
 
-/// The limit that holds in every arm, as a sentence.
+/// The limit that is known to hold in every arm, as a sentence.
 pub fn limit(every: &EveryArm) -> Option<String> {
-    common_limit(every).map(|limit| format!("In every arm {limit}."))
+    common_limit(every).map(|limit| format!("What limits every arm: {limit}."))
 }
 
 /// The causes in words, largest first.
@@ -61,18 +61,18 @@ fn cause(cause: &CommonCause) -> CauseWords {
     CauseWords { what, remedy: first_remedy(&cause.example) }
 }
 
-/// The limit of every arm, where it is the same and one that no placement takes away.
+/// The limit of every arm, where it is known of each, the same, and one that no placement takes away.
 fn common_limit(every: &EveryArm) -> Option<&'static str> {
     let mut limits = every.limit_by_arm.values();
     let first = limits.next()?;
     limits.all(|limit| limit == first).then_some(())?;
     match first {
-        Limit::Quota => Some("the server's CPU quota is the limit"),
-        Limit::Memory => Some("memory is the limit"),
-        Limit::Blocked => Some("the server waits in the kernel: for a disk or a lock"),
-        Limit::Lock => Some("a lock of the server's own is the limit"),
+        Limit::Quota => Some("the server's CPU quota"),
+        Limit::Memory => Some("memory"),
+        Limit::Blocked => Some("a disk or a lock of the kernel, for which the server waits"),
+        Limit::Lock => Some("a lock of the server's own"),
         Limit::Stopped => Some("the server is stopped for a part of the time"),
-        Limit::Load => Some("the load is the limit: the server has time left"),
+        Limit::Load => Some("the load; the server has time left"),
         // Those are what a placement is about.
         Limit::Cpu | Limit::OneThread | Limit::OwnWork | Limit::Unknown => None,
     }
@@ -102,7 +102,7 @@ mod tests {
     fn a_quota_of_every_arm_is_named_with_its_range_and_remedy() {
         let limit_by_arm = BTreeMap::from([("a".to_string(), Limit::Quota), ("b".to_string(), Limit::Quota)]);
         let text = render(&EveryArm { causes: vec![cause("quota", "/a\u{1b}[31m")], limit_by_arm });
-        assert!(text.starts_with("In every arm the server's CPU quota is the limit."), "{text}");
+        assert!(text.starts_with("What limits every arm: the server's CPU quota.\n"), "{text}");
         assert!(text.contains("24 to 31 %") && text.contains("-> Raise it"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
@@ -116,6 +116,11 @@ mod tests {
         };
         assert_eq!(of([Limit::Cpu, Limit::Cpu]), "");
         assert_eq!(of([Limit::Quota, Limit::Load]), "");
-        assert!(of([Limit::Load, Limit::Load]).contains("the load is the limit"));
+        assert_eq!(of([Limit::Unknown, Limit::Load]), "", "it is not known of each");
+        assert_eq!(of([Limit::Unknown, Limit::Unknown]), "");
+        assert_eq!(
+            of([Limit::Load, Limit::Load]),
+            "What limits every arm: the load; the server has time left.\n"
+        );
     }
 }

@@ -1,7 +1,12 @@
 //! What makes the difference between two arms, as text: the waterfall, the claims, what is left unexplained.
 
+mod in_short;
+
+pub use in_short::summary;
+
 use advise::explanation::observer_effect::ObserverEffect;
 use advise::explanation::{Basis, Explanation};
+use study::Facts;
 
 use crate::case::explanation_words::{self as words, ShownStep, Sureness};
 use crate::case::table::wrap::hanging;
@@ -14,18 +19,22 @@ const WIDTH: usize = 100;
 const BAR: usize = 24;
 /// Claims that are shown.
 const CLAIMS: usize = 5;
-/// Arms in a summary.
-const SUMMARY: usize = 8;
 
-/// The whole explanation.
-pub fn render(explanation: &Explanation) -> String {
+/// The whole explanation, of two arms of this case.
+pub fn render(explanation: &Explanation, facts: &Facts) -> String {
+    text(explanation, words::server_cpu_time(explanation, facts))
+}
+
+/// The same, with what the case says of the server's CPU time.
+pub(crate) fn text(explanation: &Explanation, cpu_time: Option<String>) -> String {
     let mut lines = vec![words::heading(explanation)];
     lines.extend(waterfall(explanation));
     let note = words::basis_note(explanation.basis);
     lines.extend(note.into_iter().flat_map(|note| wrapped("", note, "  ")));
     lines.extend(claims(explanation));
-    let closing = words::latency(explanation)
+    let closing = cpu_time
         .into_iter()
+        .chain(words::latency(explanation))
         .chain(words::work(explanation))
         .chain(words::functions(explanation))
         .chain(words::wakeups(explanation))
@@ -33,31 +42,6 @@ pub fn render(explanation: &Explanation) -> String {
         .chain(words::closing(explanation));
     lines.extend(closing.flat_map(|sentence| wrapped("", &sentence, "  ")));
     lines.join("\n") + "\n"
-}
-
-/// A line for each of these explanations in which something is shown to differ: what differs most, and who takes it. Nothing where nothing is.
-pub fn summary(explanations: &[Explanation]) -> String {
-    let lines: Vec<String> = explanations.iter().filter_map(summary_line).take(SUMMARY).collect();
-    let lines = lines.iter().flat_map(|line| wrapped("  ", line, "    "));
-    let lines: Vec<String> = lines.collect();
-    if lines.is_empty() {
-        String::new()
-    } else {
-        format!("What makes the difference\n{}\n", lines.join("\n"))
-    }
-}
-
-fn summary_line(explanation: &Explanation) -> Option<String> {
-    let shown = words::shown_terms(explanation);
-    let most = shown.steps.iter().find(|step| step.sureness == Sureness::Shown)?;
-    let basis = explanation.basis;
-    let parts = words::parts(basis, most.step);
-    let parts = if parts.is_empty() { String::new() } else { format!(" ({parts})") };
-    let arms = format!("{} against {}", one_line(&explanation.arm), one_line(&explanation.against));
-    let change =
-        if shown.change.is_empty() { String::new() } else { format!(" {} a request,", shown.change) };
-    let by = words::signed(basis, most.by());
-    Some(format!("{arms}:{change} {} {by}{parts}", words::term(most.step.term)))
 }
 
 /// What observing cost each arm, in one sentence; nothing where nothing was observed.

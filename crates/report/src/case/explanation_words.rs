@@ -2,9 +2,11 @@
 //!
 //! Names from outside are escaped here already ([`one_line`]); escaping them once more changes nothing.
 
+mod of_case;
 mod sentences;
 mod shown_terms;
 
+pub use of_case::{differing_load_keys, other_work, server_cpu_time, server_cpu_us};
 pub use sentences::{
     OBSERVING, basis_note, cause_name, claim, closing, first_remedy, functions, heading, latency, load,
     no_claim, wakeups, work,
@@ -73,14 +75,18 @@ pub fn interval(basis: Basis, change: &Change) -> String {
     change.interval.map(words).unwrap_or_default()
 }
 
-/// The parts that make most of a step: `softirq NET_RX +6.22 us, the load -1.10 us`.
+/// The parts that make most of a step, and what they leave where that is more than a tenth of it too:
+/// `softirq NET_RX +6.22 us, the load -1.10 us, the rest +0.90 us`.
 pub fn parts(basis: Basis, step: &Step) -> String {
-    let all = step.change.difference().abs();
-    let matters = |by: f64| by != 0.0 && by.abs() >= PART * all;
+    let all = step.change.difference();
+    let matters = |by: f64| by != 0.0 && by.abs() >= PART * all.abs();
     let named = step.parts.iter().filter(|part| part.part != Part::Rest && matters(part.change.difference()));
-    let words = named
-        .take(PARTS)
-        .map(|part| format!("{} {}", part_words(&part.part), signed(basis, part.change.difference())));
+    let named: Vec<(String, f64)> =
+        named.take(PARTS).map(|part| (part_words(&part.part), part.change.difference())).collect();
+    let rest = all - named.iter().map(|(_, by)| by).sum::<f64>();
+    let has_rest = !named.is_empty() && rest.abs() > PART * all.abs();
+    let rest = has_rest.then(|| (part_words(&Part::Rest), rest));
+    let words = named.into_iter().chain(rest).map(|(name, by)| format!("{name} {}", signed(basis, by)));
     words.collect::<Vec<_>>().join(", ")
 }
 

@@ -1,6 +1,7 @@
 //! The answer of a study in words: what it found, why, and how sure that is.
 
 mod answer;
+mod broken;
 mod points;
 
 use advise::Finding;
@@ -10,7 +11,7 @@ use study::{Evidence, Facts, Trust};
 use crate::case::control_words;
 use crate::number;
 
-/// More than this share of the trials with the load as the limit, and the study is one of the load.
+/// More than this share of the trials that can show it with the load as the limit, and the study is one of the load.
 const MOSTLY: f64 = 0.5;
 
 /// What kind of answer it is.
@@ -57,7 +58,10 @@ fn qualifier(evidence: &Evidence) -> Option<String> {
     let quota = evidence.quota.as_ref().map(control_words::quota);
     let load = evidence.load_limited_share.filter(|share| *share > MOSTLY);
     let load = load.map(|share| {
-        format!("the load, not the server, was the limit in {} of the trials", number::share(share))
+        let known = evidence.load_judged_trials;
+        let limited = (share * known as f64).round() as usize;
+        let many = if limited == known { format!("all {known}") } else { format!("{limited} of the {known}") };
+        format!("the load, not the server, was the limit in {many} trials in which each could have CPUs of its own")
     });
     match (quota, load) {
         (Some(quota), Some(load)) => Some(format!("{quota}, and {load}")),
@@ -78,15 +82,34 @@ fn how_sure(evidence: &Evidence) -> String {
         }
         None => "There is no positive control, so the figures rest on the intervals alone.".into(),
     };
-    let among = match evidence.against_other_cpus.len().max(evidence.against_baseline.len()) {
+    let among = match evidence.against_baseline.len() {
         0 | 1 => String::new(),
-        n => format!(" among {n} comparisons"),
+        n => format!(" among the {n} comparisons with {}", evidence.baseline()),
     };
+    let alpha = number::share(evidence.precision.alpha);
     format!(
-        "{control} {trust} {} complete blocks; the chance of even one false claim{among} is at most {}.",
+        "{control} {trust} {} complete blocks; the chance of even one false claim{among} is at most {alpha}{}.",
         evidence.blocks,
-        number::share(evidence.precision.alpha)
+        other_families(evidence, &alpha)
     )
+}
+
+/// The comparisons beside those with the baseline, each family of which has a chance of a false claim by itself.
+fn other_families(evidence: &Evidence, alpha: &str) -> String {
+    let has =
+        |is_interaction: bool| evidence.effects.iter().any(|effect| effect.with.is_some() == is_interaction);
+    let families = [
+        (!evidence.against_other_cpus.is_empty(), "the other CPUs"),
+        (has(false), "effects"),
+        (has(true), "interactions"),
+    ];
+    let named = families.into_iter().filter(|(is_there, _)| *is_there).map(|(_, name)| name);
+    let names: Vec<&str> = named.chain(evidence.also.iter().map(|also| also.metric.as_str())).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!(", and {alpha} more for {only}"),
+        Some((last, rest)) => format!(", and {alpha} more for each of {} and {last}", rest.join(", ")),
+    }
 }
 
 /// Whether the dose made the figure better, which leaves nothing to judge placements by.

@@ -1,7 +1,7 @@
 //! The report as one HTML file that needs nothing else: no script, no font, no image, no network.
 
 use crate::case::headline;
-use crate::case::pages::{self, Page};
+use crate::case::pages::{self, About};
 use crate::markup::Attributes;
 use crate::{CaseView, Html, number, visible};
 
@@ -13,15 +13,22 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// Renders the whole report of a case.
 pub fn render(case: &CaseView) -> String {
     let title = format!("{} - {}", headline::read(case.facts, case.findings).title, name(case));
+    let drawn = drawn_pages(case);
     document(&title, |body| {
-        write_header(body, case);
-        body.within("main", &[], |main| pages::ALL.iter().for_each(|page| write_page(main, case, *page)));
+        write_header(body, case, &drawn);
+        body.within("main", &[], |main| drawn.iter().for_each(|(about, page)| write_page(main, about, page)));
         body.element(
             "footer",
             &[],
             format!("Made by pinwise {} from {}.", case.facts.study.pinwise, case.case_dir.display()),
         );
     })
+}
+
+/// The pages that apply to the study.
+fn drawn_pages(case: &CaseView) -> Vec<(About, Html)> {
+    let drawn = pages::ALL.iter().map(|page| (*page.about(), page.render(case)));
+    drawn.filter(|(_, page)| !page.is_empty()).collect()
 }
 
 /// A whole HTML file with the house's style sheet and nothing from elsewhere.
@@ -47,7 +54,7 @@ fn write_head(head: &mut Html, title: &str) {
     });
 }
 
-fn write_header(body: &mut Html, case: &CaseView) {
+fn write_header(body: &mut Html, case: &CaseView, drawn: &[(About, Html)]) {
     let study = &case.facts.study;
     body.within("header", &[], |header| {
         header.element("p", &[("class", &"kicker")], "pinwise study");
@@ -64,19 +71,18 @@ fn write_header(body: &mut Html, case: &CaseView) {
             ),
         );
         header.within("nav", &[("aria-label", &"Parts of the report")], |nav| {
-            for page in pages::ALL {
-                nav.element("a", &[("href", &format!("#{}", page.about().id))], page.about().title);
+            for (about, _) in drawn {
+                nav.element("a", &[("href", &format!("#{}", about.id))], about.title);
             }
         });
     });
 }
 
-fn write_page(main: &mut Html, case: &CaseView, page: &dyn Page) {
-    let about = page.about();
+fn write_page(main: &mut Html, about: &About, page: &Html) {
     let heading = format!("{}-title", about.id);
     main.within("section", &[("id", &about.id), ("aria-labelledby", &heading)], |section| {
         section.element("h2", &[("id", &heading)], about.title);
-        section.add(&page.render(case));
+        section.add(page);
     });
 }
 

@@ -17,6 +17,6 @@ pub struct About {
 pub trait Page: Sync {
     /// What it is.
     fn about(&self) -> &About;
-    /// Draws it, without its heading. Any case must give something, also one without trials.
+    /// Draws it, without its heading; nothing where it does not apply to the study. Such a page is left out of the report.
     fn render(&self, case: &CaseView) -> Html;
 }

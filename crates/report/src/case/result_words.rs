@@ -1,15 +1,18 @@
 //! Findings in words that terminal and page share.
 
+mod factor_words;
+
 use advise::{Finding, Predicted, Standing};
 use machine::wording::counted;
 use study::case::search_log::Found;
 use study::cliff::SLOWER;
-use study::evidence::{ArmCliff, Effect, Pooled, Spot, Typical};
+use study::evidence::{ArmCliff, Pooled, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
 use study::{Contrast, Facts, Verdict};
 
 use crate::number;
+pub use factor_words::{effect, factor, interaction};
 
 /// The best explanation of a CPU with its number in the list, counted from 1. A refuted finding explains nothing, and
 /// neither does one whose size does not fit, unless moving the cause has proved it.
@@ -52,16 +55,6 @@ pub fn contrast(contrast: &Contrast) -> String {
         contrast.reference,
         verdict(contrast.verdict)
     )
-}
-
-/// `split: apart against together`, or `swappiness 60 at split apart`.
-pub fn effect(effect: &Effect) -> String {
-    match &effect.with {
-        None => format!("{}: {} against {}", effect.factor, effect.level, effect.against),
-        Some([factor, level, _]) => {
-            format!("{}: {} against {}, at {factor}: {level}", effect.factor, effect.level, effect.against)
-        }
-    }
 }
 
 /// `104 [98, 110]`, each number as `show` writes it.
@@ -216,8 +209,9 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
 
 /// What the quantiles over all requests are, what they are not, and what of them is not known: a sentence each.
 pub fn pooled(pooled: &Pooled) -> Vec<String> {
+    let what = if pooled.quantile < 0.9 { "Over all requests" } else { "The slowest of all requests" };
     let mut words = vec![format!(
-        "The slowest of all requests of {} blocks together, where a rare bad run counts with all of its requests; the comparison above is of typical runs, and it alone decides. Intervals: BCa bootstrap over whole blocks, {} samples, each for itself.",
+        "{what} of {} blocks together, where a rare bad run counts with all of its requests; the comparison above is of typical runs, and it alone decides. Intervals: BCa bootstrap over whole blocks, {} samples, each for itself.",
         pooled.blocks,
         number::count(pooled.samples),
     )];

@@ -1,9 +1,14 @@
-//! The terminal table of a study: the answer, the figures, the controls, the findings, and what is missing.
+//! The terminal table of a study: the answer, the figures, the controls, the findings, what to do next, and what is missing.
 
 mod cliff;
 pub(crate) mod columns;
+mod controls;
+mod cpu_use;
 mod effects;
 mod findings;
+mod interactions;
+mod legend;
+mod missing;
 mod page;
 mod rows;
 mod search;
@@ -16,16 +21,11 @@ use advise::Finding;
 use study::evidence::Outcome;
 use study::{Direction, Facts};
 
-use crate::case::control_words;
 use crate::case::expectation_words;
-use crate::case::headline::{self, Headline, Tone, sentence_start};
-use crate::case::locality_words;
+use crate::case::headline::{self, Headline, Tone};
 use crate::case::next_steps;
 use crate::case::notes;
-use crate::case::result_words;
-use crate::case::screening_words;
-use crate::case::unpinned;
-use crate::{absent, number, visible};
+use crate::visible;
 use columns::{Cell, Colour};
 use page::Page;
 pub use style::Style;
@@ -41,16 +41,16 @@ pub fn render(facts: &Facts, findings: &[Finding], dir: &Path, style: Style) -> 
     if !facts.evidence.arms.is_empty() {
         out.what_is_measured(facts);
         out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
-        out.legend(facts);
+        legend::print(&mut out, facts);
         cliff::print(&mut out, facts);
         effects::print(&mut out, facts);
         search::print(&mut out, facts);
-        out.controls(facts);
+        controls::print(&mut out, facts);
     }
     findings::print(&mut out, facts, findings, dir);
     out.notes(facts);
-    out.missing(facts);
     out.next_steps(facts, findings, dir);
+    missing::print(&mut out, facts);
     out.text
 }
 
@@ -102,81 +102,11 @@ impl Page {
         self.heading(&format!("{}{unit} ({better})", visible::one_line(&evidence.metric)));
     }
 
-    /// What the words and columns mean, and what unpinned really was.
-    fn legend(&mut self, facts: &Facts) {
-        let evidence = &facts.evidence;
-        self.text.push('\n');
-        self.paragraph(
-            "",
-            &format!(
-                "Equal: no difference above {}. Mean and sd are over trials; changes are compared within blocks.",
-                number::share(evidence.precision.margin)
-            ),
-        );
-        if evidence.arms.iter().any(|arm| arm.server_busy.or(arm.client_busy).is_some()) {
-            self.paragraph("", "Busy: share of the window that the busiest thread of the server, and of the load, had a CPU.");
-        }
-        for sentence in facts.screening.iter().flat_map(screening_words::sentences) {
-            self.paragraph("", &sentence);
-        }
-        if let Some(sentence) = locality_words::sentence(facts) {
-            self.paragraph("", &sentence);
-        }
-        let Some(unpinned) = unpinned::pool(evidence) else { return };
-        if let Some(used) = unpinned.cpus_in_words() {
-            self.paragraph("", &format!("{} ran on: {used}.", sentence_start(evidence.baseline())));
-        }
-        if let Some(why) = &unpinned.mixture {
-            let name = sentence_start(evidence.baseline());
-            self.paragraph("", &format!("{name} is a mixture, not a mean: {why}."));
-        }
-    }
-
-    fn controls(&mut self, facts: &Facts) {
-        let evidence = &facts.evidence;
-        self.heading("Controls");
-        let contrast_words = |contrast: &Option<study::Contrast>| match contrast {
-            Some(c) => result_words::contrast(c),
-            None => "not available: no complete block yet, or no such arm in this study".into(),
-        };
-        self.paragraph(
-            "  baseline, twice        ",
-            &format!("must not differ; {}", contrast_words(&evidence.a_a)),
-        );
-        let (name, must, control) = match &evidence.control {
-            None => ("positive control", "must be worse", contrast_words(&None)),
-            Some(control) => (
-                control_words::control_name(control),
-                "must be worse",
-                format!(
-                    "{} against {}: {}",
-                    control_words::control(control, evidence.better),
-                    control.contrast.reference,
-                    control_words::outcome(control, evidence)
-                ),
-            ),
-        };
-        self.paragraph(&format!("  {name:<23}"), &format!("{must}; {control}"));
-        self.paragraph("  trust                  ", &control_words::trust(evidence.trust));
-    }
-
     fn notes(&mut self, facts: &Facts) {
         let notes = notes::of(facts);
         if !notes.is_empty() {
             self.heading("Notes");
             notes.iter().for_each(|note| self.paragraph("  - ", note));
-        }
-    }
-
-    fn missing(&mut self, facts: &Facts) {
-        let missing = absent::of_case(facts);
-        if missing.is_empty() {
-            return;
-        }
-        self.heading("Not measured");
-        for absent in missing {
-            let text = format!("{}: {} [{}]", absent.fact, absent.why, absent.place(facts.trials.len()));
-            self.paragraph("  - ", &text);
         }
     }
 

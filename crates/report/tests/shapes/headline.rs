@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use load::operations::{Kind, Phase};
 use machine::CpuSet;
 use proptest::prelude::*;
 use report::case::headline;
-use study::evidence::Whose;
-use study::{Arm, Facts, Role, Verdict};
+use study::evidence::{AlsoCompared, ArmCliff, Spot, Typical, Whose};
+use study::{Arm, Direction, Facts, Role, Verdict};
 
 use crate::build::{self, Shape, deviate};
 use crate::others;
@@ -41,6 +42,83 @@ fn a_cause_is_named_where_nobody_knows_who_meets_it() {
     assert!(!named.title.contains("is slow"), "{named:#?}");
     let unnamed = headline::read(&facts, &[]);
     assert!(unnamed.title.contains("do not show whose CPU is the cause"), "{unnamed:#?}");
+}
+
+/// Two CPUs that are alike, and server and load together on either, which costs a third.
+fn worse_together() -> Facts {
+    facts(&[1000.0, 1000.0, 1000.0, 1000.0, 700.0, 700.0, 800.0], 0.002)
+}
+
+#[test]
+fn arms_that_are_worse_are_counted_with_what_the_others_are() {
+    let title = headline::read(&worse_together(), &[]).title;
+    assert!(title.starts_with("2 of 4 placements are worse than unpinned, the other 2 are "), "{title}");
+    let mut of_keys = worse_together();
+    for arm in of_keys.study.arms.iter_mut().filter(|arm| arm.role == Role::Candidate) {
+        arm.keys.insert("load.messages".into(), serde_json::from_value(serde_json::json!(128)).unwrap());
+    }
+    for contrast in of_keys.evidence.against_baseline.iter_mut().filter(|c| c.verdict != Verdict::Worse) {
+        contrast.verdict = Verdict::Undecided;
+    }
+    let title = headline::read(&of_keys, &[]).title;
+    assert_eq!(title, "2 of 4 arms are worse than unpinned, the other 2 are not shown to differ");
+}
+
+#[test]
+fn where_a_sequence_breaks_is_the_answer() {
+    let mut facts = worse_together();
+    let spot =
+        Spot { kind: Kind::Put, phase: Phase::Fill, nth: 84.0, earliest: 81, latest: 84, of: 128, trials: 7 };
+    let moved = vec![("pages written to swap".to_string(), 7)];
+    facts.evidence.cliffs = vec![ArmCliff {
+        arm: "cpu 1".into(),
+        trials: 7,
+        broke: 7,
+        breaks: Some(Typical { spot, before_us: 7_949.0, after_us: 16_230.0, moved }),
+        first_swap: None,
+        parts: Vec::new(),
+        shown: 0,
+    }];
+    let answer = headline::read(&facts, &[]);
+    assert_eq!(
+        answer.title,
+        "CPU 1: breaks at put 84 of 128 (2.0 times as slow from there on, pages written to swap)"
+    );
+    assert!(
+        answer.points.iter().any(|point| point.starts_with("2 of 4 placements are worse")),
+        "{answer:#?}"
+    );
+}
+
+#[test]
+fn an_arm_that_is_worse_by_another_figure_is_a_point() {
+    let mut facts = worse_together();
+    let against_baseline = facts.evidence.against_baseline.iter().cloned().map(|mut contrast| {
+        (contrast.ratio, contrast.interval, contrast.verdict) =
+            (10.264, Some((7.299, 12.13)), Verdict::Worse);
+        contrast
+    });
+    facts.evidence.also = vec![AlsoCompared {
+        metric: "latency_p99_us".into(),
+        unit: "us".into(),
+        better: Direction::Lower,
+        blocks: 12,
+        against_baseline: against_baseline.collect(),
+    }];
+    for contrast in facts.evidence.against_baseline.iter_mut().filter(|c| c.arm.starts_with("cpu ")) {
+        contrast.verdict = if contrast.arm == "cpu 1" { Verdict::Undecided } else { Verdict::Worse };
+    }
+    let answer = headline::read(&facts, &[]);
+    let named: Vec<&String> = answer.points.iter().filter(|point| point.contains("latency_p99_us")).collect();
+    let point = "CPU 1: latency_p99_us +926.4 % [+629.9, +1,113] against unpinned, though its requests_per_s is not shown to differ.";
+    assert_eq!(named, [point], "those that are worse anyhow say so in the answer");
+    let figures = "4 comparisons with unpinned is at most 5 %, and 5 % more for each of the other CPUs and latency_p99_us.";
+    assert!(answer.sure.contains(figures), "{}", answer.sure);
+    assert!(
+        answer.sure.contains("No difference was seen between the two runs of the baseline."),
+        "{}",
+        answer.sure
+    );
 }
 
 proptest! {

@@ -6,6 +6,10 @@ use advise::explanation::observer_effect::ObserverEffect;
 use super::*;
 use crate::case::explanation_words::examples;
 
+fn render(explanation: &Explanation) -> String {
+    text(explanation, None)
+}
+
 #[test]
 fn the_waterfall_leads_from_one_arm_to_the_other() {
     let text = render(&examples::explanation());
@@ -29,6 +33,9 @@ fn the_waterfall_leads_from_one_arm_to_the_other() {
         "Not explained: 3 % of what changed.",
     ];
     assert_eq!(lines[6..], rest);
+    let cpu_time = "A request takes 90.0 us of the server's CPU time.";
+    let with_it = super::text(&examples::explanation(), Some(cpu_time.into()));
+    assert!(with_it.contains(&format!("\n{cpu_time}\n")), "{with_it}");
 }
 
 #[test]

@@ -145,6 +145,10 @@ fn only_parts_that_make_a_tenth_of_their_step_are_named() {
     let of = |at: usize| parts(Basis::Request, &explanation.server.steps[at]);
     assert_eq!((of(0), of(1)), ("hog +29.0 us".into(), "softirq NET_RX -6.00 us".into()));
     assert_eq!(of(2), "", "the rest has no name");
+    let mut against_it = explanation.server.steps[0].clone();
+    against_it.parts[1].change = examples::change(10.0, 4.0, None);
+    against_it.change = examples::change(10.0, 33.0, None);
+    assert_eq!(parts(Basis::Request, &against_it), "hog +29.0 us, the rest -6.00 us", "they add up");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use advise::Finding;
 use machine::CpuSet;
+use machine::wording::plural;
 use study::evidence::{ArmStanding, Whose};
-use study::{Contrast, Direction, Evidence, Facts, Trust, Verdict};
+use study::{Contrast, Direction, Evidence, Facts, Role, Trust, Verdict};
 
-use super::{Tone, dose_helped, sentence_start};
+use super::{Tone, broken, dose_helped, sentence_start};
 use crate::case::control_words::{self, unsigned};
 use crate::case::result_words;
 use crate::number;
@@ -40,9 +41,10 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> (Tone, String) {
     let slow = slow.first().map(|worst| (Tone::Slow, slow_title(evidence, &slow, worst)));
     slow.or_else(|| starved(evidence))
         .or_else(|| not_the_servers(facts, findings))
-        .or_else(|| better(evidence))
+        .or_else(|| broken::title(evidence).map(|title| (Tone::Slow, title)))
+        .or_else(|| better(facts))
         .or_else(|| nowhere_as_asked(evidence))
-        .unwrap_or_else(|| no_difference(evidence))
+        .unwrap_or_else(|| no_difference(facts))
 }
 
 fn slow_title(evidence: &Evidence, slow: &[&Contrast], worst: &Contrast) -> String {
@@ -99,13 +101,14 @@ fn not_the_servers(facts: &Facts, findings: &[Finding]) -> Option<(Tone, String)
 }
 
 /// The arm that gains most over the baseline.
-fn better(evidence: &Evidence) -> Option<(Tone, String)> {
+fn better(facts: &Facts) -> Option<(Tone, String)> {
+    let evidence = &facts.evidence;
     let better: Vec<&Contrast> =
         evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better).collect();
     let best = better.iter().max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)))?;
     let most = match better.len() {
         1 => String::new(),
-        n => format!(", the most of {n} placements that are"),
+        n => format!(", the most of {n} {}s that are", noun(facts)),
     };
     let size = size_in_words(evidence, best);
     let name = sentence_start(&best.arm);
@@ -124,16 +127,51 @@ fn nowhere_as_asked(evidence: &Evidence) -> Option<(Tone, String)> {
     })
 }
 
+/// What the arms of a study are: placements, unless they differ in what server or load do.
+fn noun(facts: &Facts) -> &'static str {
+    let mut candidates = facts.study.arms.iter().filter(|arm| arm.role == Role::Candidate);
+    if candidates.all(|arm| arm.keys.is_empty()) { "placement" } else { "arm" }
+}
+
+/// `2 of 4 placements are worse than unpinned, the other 2 are not shown to differ`; `None` where none is worse.
+pub(super) fn worse_in_words(facts: &Facts) -> Option<String> {
+    let evidence = &facts.evidence;
+    let all = &evidence.against_baseline;
+    let count = |verdict: Verdict| all.iter().filter(|contrast| contrast.verdict == verdict).count();
+    let (worse, better, equal) = (count(Verdict::Worse), count(Verdict::Better), count(Verdict::Equal));
+    if worse == 0 {
+        return None;
+    }
+    let is = |n: usize| if n == 1 { "is" } else { "are" };
+    let kinds = [
+        (better, "better".to_string()),
+        (equal, Verdict::Equal.word(evidence.precision.margin)),
+        (all.len() - worse - better - equal, "not shown to differ".into()),
+    ];
+    let others: Vec<&(usize, String)> = kinds.iter().filter(|(n, _)| *n > 0).collect();
+    let others = match others[..] {
+        [] => String::new(),
+        [(1, what)] => format!(", the other is {what}"),
+        [(n, what)] => format!(", the other {n} are {what}"),
+        _ => others.iter().map(|(n, what)| format!(", {n} {} {what}", is(*n))).collect(),
+    };
+    let (of, noun) = (all.len(), plural(noun(facts), all.len()));
+    Some(format!("{worse} of {of} {noun} {} worse than {}{others}", is(worse), evidence.baseline()))
+}
+
 /// Nothing is better, and no CPU is slow.
-fn no_difference(evidence: &Evidence) -> (Tone, String) {
+fn no_difference(facts: &Facts) -> (Tone, String) {
+    if let Some(title) = worse_in_words(facts) {
+        return (Tone::Slow, title);
+    }
+    let evidence = &facts.evidence;
     let (contrasts, what) = match evidence.against_other_cpus.is_empty() {
         false => (&evidence.against_other_cpus, "CPU"),
         // One CPU alone, or arms that are all alike: they can only be compared with the baseline.
-        true => (&evidence.against_baseline, "placement"),
+        true => (&evidence.against_baseline, noun(facts)),
     };
     let all: Vec<Verdict> = contrasts.iter().chain(&evidence.against_baseline).map(|c| c.verdict).collect();
     let is = |verdict: Verdict| move |of: &&Verdict| **of == verdict;
-    let worse = evidence.against_baseline.iter().filter(|c| c.verdict == Verdict::Worse).count();
     let open = all.iter().filter(|v| !v.is_difference() && **v != Verdict::Equal).count();
     let would = evidence.power.map(|power| {
         format!("; a difference of {} or more would have been seen", number::share(power.visible_share))
@@ -141,18 +179,11 @@ fn no_difference(evidence: &Evidence) -> (Tone, String) {
     let would = would.unwrap_or_default();
     match all.len() {
         0 => (Tone::Undecided, "There is nothing to compare yet".into()),
-        _ if worse > 0 => (
-            Tone::Slow,
-            format!(
-                "{worse} of {} placements are worse than {}, and none is shown to be better",
-                evidence.against_baseline.len(),
-                evidence.baseline()
-            ),
-        ),
         n if all.iter().filter(is(Verdict::Equal)).count() == n => (
             Tone::Even,
             format!(
-                "No difference: no {what} is slow, and all placements are {}",
+                "No difference: no {what} is slow, and all {}s are {}",
+                noun(facts),
                 Verdict::Equal.word(evidence.precision.margin)
             ),
         ),

@@ -4,8 +4,8 @@ use advise::Finding;
 use study::evidence::{Outcome, Whose};
 use study::{Contrast, Evidence, Facts, Trust, Verdict};
 
-use super::answer::{gain, others};
-use super::{dose_helped, sentence_start};
+use super::answer::{gain, others, worse_in_words};
+use super::{broken, dose_helped, sentence_start};
 use crate::case::control_words;
 use crate::case::result_words;
 use crate::number;
@@ -21,6 +21,11 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     );
     points.extend(standings(evidence));
     points.extend(gain_over_baseline(facts));
+    // Beside a break; else it is the answer.
+    points.extend(
+        worse_in_words(facts).filter(|_| broken::title(evidence).is_some()).map(|words| format!("{words}.")),
+    );
+    points.extend(worse_by_another_figure(evidence));
     points.extend(control_better_than_all(evidence));
     points.extend(what_to_do(evidence));
     points.extend(unfinished(facts));
@@ -114,6 +119,39 @@ fn gain_over_baseline(facts: &Facts) -> Option<String> {
     let size = number::change_with_interval(best.ratio, best.interval);
     let name = sentence_start(&best.arm);
     Some(format!("{name}{}: {size} against {}.", place(facts, &best.arm), evidence.baseline()))
+}
+
+/// How many arms are named that are worse by another figure.
+const WORSE_NAMED: usize = 3;
+
+/// Arms that the deciding figure does not call worse, and another figure does: most first.
+fn worse_by_another_figure(evidence: &Evidence) -> Vec<String> {
+    let mut found: Vec<(f64, String)> = Vec::new();
+    for also in &evidence.also {
+        for worse in also.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Worse) {
+            let Some(decides) = evidence.against_baseline.iter().find(|contrast| contrast.arm == worse.arm)
+            else {
+                continue;
+            };
+            let though = match decides.verdict {
+                Verdict::Better => "is better".to_string(),
+                Verdict::Equal => format!("is {}", Verdict::Equal.word(evidence.precision.margin)),
+                Verdict::Undecided | Verdict::CannotTell => "is not shown to differ".into(),
+                Verdict::Worse | Verdict::NotAsAsked | Verdict::Untrustworthy => continue,
+            };
+            let size = number::change_with_interval(worse.ratio, worse.interval);
+            let words = format!(
+                "{}: {} {size} against {}, though its {} {though}.",
+                sentence_start(&worse.arm),
+                also.metric,
+                worse.reference,
+                evidence.metric
+            );
+            found.push((also.better.gain(worse.ratio), words));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.into_iter().take(WORSE_NAMED).map(|(_, words)| words).collect()
 }
 
 /// ` (server on CPU 0, load on CPU 1)`.

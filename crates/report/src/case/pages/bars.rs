@@ -1,7 +1,7 @@
 //! The figure of each CPU, and in the same columns what interrupts it.
 
 use machine::CpuSet;
-use study::Contrast;
+use study::{Contrast, Evidence};
 
 use super::{About, Page};
 use crate::case::control_words;
@@ -78,17 +78,23 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
     let evidence = &case.facts.evidence;
     let level = number::share(1.0 - evidence.precision.alpha);
     let few = heat.cpus.len() <= bars::MOST_WITH_NUMBERS;
-    let control = evidence.control.as_ref().map_or(evidence.baseline(), |c| c.contrast.reference.as_str());
     let dots = match few {
         true => format!(
-            "A dot is a trial, from left to right in order of time; whiskers are the {level} interval of the comparison with the other CPUs (for the positive control: with {control}), scaled to the bar. "
+            " A dot is a trial, from left to right in order of time{}.",
+            whiskers(evidence, &level)
+                .map(|words| format!("; {words}, scaled to the bar"))
+                .unwrap_or_default()
         ),
         false => String::new(),
     };
-    let mut text = format!(
-        "Bars start at zero. {dots}The grey band below is what counts as equal ({}), the lines in it are {level} intervals.",
-        number::share(evidence.precision.margin)
-    );
+    let band = match evidence.against_other_cpus.is_empty() {
+        true => String::new(),
+        false => format!(
+            " The grey band below is what counts as equal ({}), the lines in it are {level} intervals.",
+            number::share(evidence.precision.margin)
+        ),
+    };
+    let mut text = format!("Bars start at zero.{dots}{band}");
     if !heat.rows.is_empty() {
         text.push_str(match heat.rows.iter().any(|r| r.differs) {
             true => " Below: interrupts, softirqs and stolen time that differ between the CPUs, on each CPU while the server was there (median over trials); the stronger the colour, the further above the lowest CPU of the row.",
@@ -99,6 +105,21 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
         }
     }
     text
+}
+
+/// What the whiskers are: without a comparison with other CPUs only the positive control has one.
+fn whiskers(evidence: &Evidence, level: &str) -> Option<String> {
+    let control = evidence.control.as_ref().map(|control| control.contrast.reference.as_str());
+    match (evidence.against_other_cpus.is_empty(), control) {
+        (false, control) => Some(format!(
+            "whiskers are the {level} interval of the comparison with the other CPUs (for the positive control: with {})",
+            control.unwrap_or(evidence.baseline())
+        )),
+        (true, Some(reference)) => Some(format!(
+            "the whisker of the positive control is the {level} interval of its comparison with {reference}"
+        )),
+        (true, None) => None,
+    }
 }
 
 fn numbers(html: &mut Html, case: &CaseView) {

@@ -28,11 +28,6 @@ impl Page for Cliff {
         let mut html = Html::new();
         let cliffs = &case.facts.evidence.cliffs;
         if cliffs.is_empty() {
-            html.element(
-                "p",
-                &[],
-                "The load is no sequence of operations that are reported one by one (driver queue-fill).",
-            );
             return html;
         }
         html.element("p", &[], method());

@@ -26,11 +26,6 @@ impl Page for Effects {
         let evidence = &case.facts.evidence;
         let mut html = Html::new();
         if evidence.effects.is_empty() && evidence.also.is_empty() {
-            html.element(
-                "p",
-                &[],
-                "One factor, and one figure: there is nothing beside the comparisons above.",
-            );
             return html;
         }
         let level = number::share(1.0 - evidence.precision.alpha);

@@ -43,17 +43,30 @@ impl Page for Explanations {
             }
             return html;
         }
-        legend(&mut html, &LEGEND, &waterfall::sample);
-        for explanation in explanations {
-            html.within("article", &[("class", &"finding")], |article| one(article, explanation));
-        }
-        html.element("p", &[("class", &"caption")], CAPTION);
+        alike(&mut html, explanations, case.facts);
         of_every_arm(&mut html, every_arm);
         for words in stalls {
             html.element("p", &[], words);
         }
         cost(&mut html, observing);
         html
+    }
+}
+
+/// Arms whose load does the same work as the baseline's, and that the others are left out.
+fn alike(html: &mut Html, explanations: &[Explanation], facts: &Facts) {
+    let is_alike = |explanation: &&Explanation| words::differing_load_keys(explanation, facts).is_empty();
+    let alike: Vec<&Explanation> = explanations.iter().filter(is_alike).collect();
+    if !alike.is_empty() {
+        legend(html, &LEGEND, &waterfall::sample);
+        for explanation in alike {
+            let cpu_time = words::server_cpu_time(explanation, facts);
+            html.within("article", &[("class", &"finding")], |article| one(article, explanation, cpu_time));
+        }
+        html.element("p", &[("class", &"caption")], CAPTION);
+    }
+    if let Some(sentence) = words::other_work(explanations, facts) {
+        html.element("p", &[], sentence);
     }
 }
 
@@ -83,8 +96,8 @@ fn nothing(facts: &Facts) -> String {
     }
 }
 
-/// One arm against the baseline.
-fn one(html: &mut Html, explanation: &Explanation) {
+/// One arm against the baseline, with what the case says of the server's CPU time.
+fn one(html: &mut Html, explanation: &Explanation, cpu_time: Option<String>) {
     let shown = words::shown_terms(explanation);
     html.element("h3", &[], words::heading(explanation));
     if let Some(note) = words::basis_note(explanation.basis) {
@@ -93,7 +106,8 @@ fn one(html: &mut Html, explanation: &Explanation) {
     html.add(&waterfall::draw(&drawn(explanation, &shown)));
     terms(html, explanation, &shown);
     claims(html, explanation);
-    let sentences = words::latency(explanation).into_iter().chain(words::work(explanation));
+    let sentences = cpu_time.into_iter().chain(words::latency(explanation));
+    let sentences = sentences.chain(words::work(explanation));
     let sentences = sentences.chain(words::functions(explanation)).chain(words::wakeups(explanation));
     let sentences = sentences.chain(words::load(explanation));
     for sentence in sentences.chain(words::closing(explanation)) {

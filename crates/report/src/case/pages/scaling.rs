@@ -29,11 +29,6 @@ impl Page for ScalingPage {
         let mut html = Html::new();
         let evidence = &case.facts.evidence;
         if evidence.growth.is_empty() {
-            html.element(
-                "p",
-                &[],
-                "The study has no factor of kind cores: it says nothing of how the server scales.",
-            );
             return html;
         }
         let level = number::share(1.0 - evidence.precision.alpha);

@@ -22,11 +22,9 @@ impl Page for Search {
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
         let Some(found) = &case.facts.evidence.search else {
-            let words = match case.facts.study.recipe.search {
-                Some(_) => "The search has not ended.",
-                None => "Every placement that the recipe names was tried: nothing was searched.",
-            };
-            html.element("p", &[], words);
+            if case.facts.study.recipe.search.is_some() {
+                html.element("p", &[], "The search has not ended.");
+            }
             return html;
         };
         html.within("ul", &[], |list| {

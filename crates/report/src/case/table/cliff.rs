@@ -5,12 +5,8 @@ use study::evidence::{ArmCliff, PartTimes};
 
 use super::columns::{Cell, Head, Row, Table, print as columns};
 use super::page::Page;
-use super::wrap::cut;
 use crate::case::result_words;
 use crate::visible;
-
-/// Longest name of an arm, characters.
-const LONGEST_NAME: usize = 40;
 
 /// Prints what there is of it.
 pub(super) fn print(out: &mut Page, facts: &Facts) {
@@ -32,18 +28,33 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
         head("median", true),
         head("longest", true),
     ];
-    let rows = cliffs.iter().flat_map(|cliff| cliff.parts.iter().map(|part| row(cliff, part)));
+    let rows = cliffs.iter().flat_map(|cliff| {
+        let parts = cliff.parts.iter().enumerate();
+        // The arm's name once.
+        parts.map(move |(i, part)| row(cliff, part, if i == 0 { cliff.arm.as_str() } else { "" }))
+    });
     let text = columns(&Table { heads, rows: rows.collect() }, out.style);
     out.text.push_str(&text);
 }
 
-fn row(cliff: &ArmCliff, part: &PartTimes) -> Row {
+fn row(cliff: &ArmCliff, part: &PartTimes, name: &str) -> Row {
     let cells = vec![
-        Cell::plain(cut(&visible::one_line(&cliff.arm), LONGEST_NAME)),
+        Cell::plain(visible::one_line(name)),
         Cell::plain(format!("{}, {}", part.phase.word(), part.kind.word())),
         Cell::plain(part.operations.to_string()),
-        Cell::plain(result_words::ms(part.median_us)),
+        Cell::plain(median(cliff, part)),
         Cell::plain(result_words::ms(part.max_us)),
     ];
     Row { cells, why: String::new() }
+}
+
+/// The median, or of a part that breaks those before and from there on: one of all would say that nothing happened.
+fn median(cliff: &ArmCliff, part: &PartTimes) -> String {
+    match &cliff.breaks {
+        Some(broke) if (broke.spot.kind, broke.spot.phase) == (part.kind, part.phase) => {
+            let [before, after] = [broke.before_us, broke.after_us].map(result_words::ms);
+            format!("{before}, then {after}")
+        }
+        _ => result_words::ms(part.median_us),
+    }
 }

@@ -87,30 +87,21 @@ pub struct Table {
 /// Narrowest last column that is worth having, characters.
 const LEAST_WHY: usize = 24;
 
-/// Prints the table.
+/// Narrowest first column that names are put above their rows for, characters.
+const LEAST_NAME: usize = 14;
+
+/// Prints the table. Where it is wider than the terminal, names (the first column) that have no room stand above their rows, whole: cut
+/// ones would look alike.
 pub fn print(table: &Table, style: Style) -> String {
-    let widths: Vec<usize> = (0..table.heads.len())
-        .map(|i| {
-            let head = display_width::width(&table.heads[i].name);
-            table.rows.iter().filter_map(|r| r.cells.get(i)).map(Cell::width).max().unwrap_or(0).max(head)
-        })
-        .collect();
+    let widths = widths(table, style);
     let taken: usize = widths.iter().map(|w| w + 2).sum();
     let room = style.width.saturating_sub(taken);
     let why_beside = room >= LEAST_WHY && table.rows.iter().any(|r| !r.why.is_empty());
     let mut out = heads(table, &widths, why_beside, style);
     for row in &table.rows {
-        let cells: Vec<String> = row
-            .cells
-            .iter()
-            .enumerate()
-            .map(|(i, cell)| {
-                let gap = " ".repeat(widths[i].saturating_sub(cell.width()));
-                let painted = cell.painted(style);
-                if table.heads[i].right { format!("{gap}{painted}") } else { format!("{painted}{gap}") }
-            })
-            .collect();
-        let mut line = cells.join("  ");
+        let above = row.cells.first().filter(|name| name.width() > widths[0]);
+        out.push_str(&above.map(|name| lines(name, style)).unwrap_or_default());
+        let mut line = cells(table, row, &widths, style).join("  ");
         let why = wrap(&row.why, if why_beside { room } else { style.width.saturating_sub(4) });
         if why_beside && !row.why.is_empty() {
             line.push_str("  ");
@@ -123,6 +114,50 @@ pub fn print(table: &Table, style: Style) -> String {
         }
     }
     out
+}
+
+/// Each column as wide as its widest cell; of the first one as wide as the terminal leaves room for.
+fn widths(table: &Table, style: Style) -> Vec<usize> {
+    let heads: Vec<usize> = table.heads.iter().map(|head| display_width::width(&head.name)).collect();
+    let mut widths: Vec<usize> =
+        heads.iter().enumerate().map(|(i, head)| widths_in(table, i).max().unwrap_or(0).max(*head)).collect();
+    let others: usize = widths.iter().skip(1).map(|width| width + 2).sum();
+    let room = style.width.saturating_sub(others).max(LEAST_NAME);
+    if let (Some(first), Some(head), false) = (widths.first_mut(), heads.first(), is_of_numbers(table))
+        && *first > room
+    {
+        *first = widths_in(table, 0).filter(|width| *width <= room).max().unwrap_or(0).max(*head);
+    }
+    widths
+}
+
+/// How wide the cells of a column are.
+fn widths_in(table: &Table, column: usize) -> impl Iterator<Item = usize> {
+    table.rows.iter().filter_map(move |row| row.cells.get(column)).map(Cell::width)
+}
+
+/// Whether its first column is one of numbers and not of names.
+fn is_of_numbers(table: &Table) -> bool {
+    table.heads.first().is_some_and(|head| head.right)
+}
+
+/// The cells of a row as wide as their columns; a name that is wider than its column stands above.
+fn cells(table: &Table, row: &Row, widths: &[usize], style: Style) -> Vec<String> {
+    let cell = |(i, cell): (usize, &Cell)| {
+        if i == 0 && cell.width() > widths[0] {
+            return " ".repeat(widths[0]);
+        }
+        let gap = " ".repeat(widths[i].saturating_sub(cell.width()));
+        let painted = cell.painted(style);
+        if table.heads[i].right { format!("{gap}{painted}") } else { format!("{painted}{gap}") }
+    };
+    row.cells.iter().enumerate().map(cell).collect()
+}
+
+/// A cell as lines of its own.
+fn lines(cell: &Cell, style: Style) -> String {
+    let painted = |line: String| Cell::coloured(line, cell.colour).painted(style) + "\n";
+    wrap(&cell.text, style.width).into_iter().map(painted).collect()
 }
 
 fn heads(table: &Table, widths: &[usize], why_beside: bool, style: Style) -> String {
@@ -145,4 +180,46 @@ fn heads(table: &Table, widths: &[usize], why_beside: bool, style: Style) -> Str
     }
     let lines = [over.trim_end(), names.trim_end()].map(|l| Cell::coloured(l, Colour::Dim).painted(style));
     format!("{}\n{}\n", lines[0], lines[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(names: &[&str], width: usize) -> String {
+        let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
+        let row = |name: &&str| {
+            let cells = vec![Cell::plain(*name), Cell::plain("16,652"), Cell::plain("+12.3 % [+9.8, +15.4]")];
+            Row { cells, why: String::new() }
+        };
+        let heads = vec![head("arm", false), head("mean", true), head("change", true)];
+        print(&Table { heads, rows: names.iter().map(row).collect() }, Style { colour: false, width })
+    }
+
+    #[test]
+    fn a_name_without_room_stands_whole_above_its_row() {
+        let names =
+            ["unpinned", "1 CPU; operation bind; keep_alive true", "1 CPU; operation bind; keep_alive false"];
+        let narrow = printed(&names, 60);
+        let expected = "
+arm         mean                 change
+unpinned  16,652  +12.3 % [+9.8, +15.4]
+1 CPU; operation bind; keep_alive true
+          16,652  +12.3 % [+9.8, +15.4]
+1 CPU; operation bind; keep_alive false
+          16,652  +12.3 % [+9.8, +15.4]
+";
+        assert_eq!(narrow, expected);
+        assert!(printed(&names, 80).contains("\n1 CPU; operation bind; keep_alive false  16,652  +12.3 %"));
+    }
+
+    #[test]
+    fn every_line_fits_and_no_name_is_lost() {
+        let names = ["a b c d e f g h i j k l m n o p q r s t u v w x y z", "one", "a name of four words"];
+        for width in 60..120 {
+            let text = printed(&names, width);
+            assert!(text.lines().all(|line| line.len() <= width), "{text}");
+            assert!(names.iter().all(|name| text.contains(name)), "{text}");
+        }
+    }
 }

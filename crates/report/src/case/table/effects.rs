@@ -1,54 +1,51 @@
 //! What each level of several factors does, how they work together, figures that decide nothing, and what the looks found.
 
+use std::collections::BTreeSet;
+
 use study::evidence::{AlsoCompared, Effect, Growth, Pooled};
-use study::statistics::scaling::At;
+use study::statistics::scaling::{At, FEWEST_SIZES};
 use study::{Contrast, Evidence, Facts, Verdict};
 
 use super::columns::{Cell, Colour, Head, Row, Table, print as columns};
+use super::interactions;
 use super::page::Page;
-use super::wrap::cut;
 use crate::case::result_words;
 use crate::{number, visible};
 
-/// Longest name of a level, characters.
-const LONGEST_NAME: usize = 40;
+/// Stands behind the name of a figure that no verdict rests on.
+const SECOND: &str = "a second figure: it decides nothing";
 
 /// Prints what there is of them.
 pub(super) fn print(out: &mut Page, facts: &Facts) {
     let evidence = &facts.evidence;
-    let (main, interactions): (Vec<&Effect>, Vec<&Effect>) =
-        evidence.effects.iter().partition(|effect| effect.with.is_none());
-    if !main.is_empty() {
-        out.heading("Effects, each averaged over the levels of the other factors");
-        let rows = main
-            .iter()
-            .map(|effect| row(&result_words::effect(effect), effect.ratio, effect.interval, effect.verdict));
-        table(out, evidence, "level", rows.collect());
-    }
-    let seen: Vec<&&Effect> =
-        interactions.iter().filter(|e| matches!(e.verdict, Verdict::Better | Verdict::Worse)).collect();
-    if !interactions.is_empty() {
-        out.heading("Interactions: by how much one effect changes with the other factor");
-        if seen.is_empty() {
-            let many = interactions.len();
-            out.paragraph(
-                "  ",
-                &format!(
-                    "none of {many} is shown; effects of factors may be added up as far as the trials show"
-                ),
-            );
-        }
-        let rows = seen
-            .iter()
-            .map(|effect| row(&result_words::effect(effect), effect.ratio, effect.interval, effect.verdict));
-        if !seen.is_empty() {
-            table(out, evidence, "together", rows.collect());
-        }
-    }
-    evidence.growth.iter().for_each(|growth| scaling(out, evidence, growth));
+    main_effects(out, evidence);
+    interactions::print(out, evidence);
+    evidence.growth.iter().for_each(|growth| scaling(out, facts, growth));
     evidence.also.iter().for_each(|also| other_figure(out, evidence, also));
     evidence.pooled.iter().for_each(|pooled| over_all_requests(out, pooled));
     looks(out, evidence);
+}
+
+fn main_effects(out: &mut Page, evidence: &Evidence) {
+    let main: Vec<&Effect> = evidence.effects.iter().filter(|effect| effect.with.is_none()).collect();
+    if main.is_empty() {
+        return;
+    }
+    out.heading("Effects, each averaged over the levels of the other factors");
+    let rows = main.iter().map(|effect| main_effect(effect, &evidence.effects));
+    table(out, evidence, "level", rows.collect());
+}
+
+/// One effect; without a verdict where it has another sign at other levels of another factor.
+fn main_effect(effect: &Effect, all: &[Effect]) -> Row {
+    let row = row(&result_words::effect(effect), effect.ratio, effect.interval, effect.verdict);
+    match interactions::turned_by(effect, all) {
+        factors if factors.is_empty() => row,
+        factors => {
+            let cells = row.cells.into_iter().take(2).chain([Cell::plain("")]).collect();
+            Row { cells, why: format!("depends on {}: see Interactions", factors.join(" and ")) }
+        }
+    }
 }
 
 fn table(out: &mut Page, evidence: &Evidence, what: &str, rows: Vec<Row>) {
@@ -66,7 +63,7 @@ fn row(name: &str, ratio: f64, interval: Option<(f64, f64)>, verdict: Verdict) -
         _ => Colour::Plain,
     };
     let cells = vec![
-        Cell::plain(cut(&visible::one_line(name), LONGEST_NAME)),
+        Cell::plain(visible::one_line(name)),
         Cell::plain(number::change_with_interval(ratio, interval)),
         Cell::coloured(result_words::verdict(verdict), colour),
     ];
@@ -74,12 +71,10 @@ fn row(name: &str, ratio: f64, interval: Option<(f64, f64)>, verdict: Verdict) -
 }
 
 /// The law, what is left of each CPU, and where more of them stop paying.
-fn scaling(out: &mut Page, evidence: &Evidence, growth: &Growth) {
-    out.heading(&format!("Scaling of the server, {}", growth.fill.word()));
-    let Some(law) = &growth.law else {
-        return out.paragraph("  ", growth.why.as_deref().unwrap_or("no curve"));
-    };
-    let level = number::share(1.0 - evidence.precision.alpha);
+fn scaling(out: &mut Page, facts: &Facts, growth: &Growth) {
+    let Some(law) = &growth.law else { return no_curve(out, facts, growth) };
+    out.heading(&scaling_title(growth));
+    let level = number::share(1.0 - facts.evidence.precision.alpha);
     let head = |name: String| Head { over: String::new(), name, right: true };
     let heads = vec![
         head("CPUs".into()),
@@ -101,33 +96,61 @@ fn scaling(out: &mut Page, evidence: &Evidence, growth: &Growth) {
     out.paragraph("  ", &result_words::knee_and_peak(law));
 }
 
+fn scaling_title(growth: &Growth) -> String {
+    format!("Scaling of the server (order of its CPUs: {})", growth.fill.word())
+}
+
+/// Why there is no curve; nothing where the machine has too few CPUs for any.
+fn no_curve(out: &mut Page, facts: &Facts, growth: &Growth) {
+    if facts.machine.usable().len() < FEWEST_SIZES {
+        return;
+    }
+    let scales =
+        facts.study.arms.iter().filter_map(|arm| arm.scale).filter(|scale| scale.fill == growth.fill);
+    let sizes = scales.map(|scale| scale.cpus).collect::<BTreeSet<usize>>().len();
+    let why = match growth.why.as_deref() {
+        _ if sizes < FEWEST_SIZES => {
+            format!("it takes at least {FEWEST_SIZES} different numbers of CPUs, and this study has {sizes}")
+        }
+        Some(why) => why.to_string(),
+        None => "it was not fitted".into(),
+    };
+    out.heading(&scaling_title(growth));
+    out.paragraph("  ", &format!("No scaling curve: {why}."));
+}
+
 fn other_figure(out: &mut Page, evidence: &Evidence, also: &AlsoCompared) {
-    let unit = if also.unit.is_empty() { String::new() } else { format!(", {}", also.unit) };
-    out.heading(&visible::one_line(&format!("{}{unit} (decides nothing)", also.metric)));
+    // The unit once: most names end with theirs.
+    let is_named = also.unit.is_empty() || also.metric.ends_with(&format!("_{}", also.unit));
+    let unit = if is_named { String::new() } else { format!(", {}", also.unit) };
+    out.heading(&visible::one_line(&format!("{}{unit} ({SECOND})", also.metric)));
     if also.against_baseline.is_empty() {
         return out.paragraph("  ", "no complete block has it");
     }
-    let of = |c: &Contrast| row(&c.arm, c.ratio, c.interval, c.verdict);
-    table(out, evidence, "server", also.against_baseline.iter().map(of).collect());
+    table(out, evidence, "arm", also.against_baseline.iter().map(second).collect());
+}
+
+/// A row without colour, which is for what decides.
+fn second(contrast: &Contrast) -> Row {
+    let cells = vec![
+        Cell::plain(visible::one_line(&contrast.arm)),
+        Cell::plain(number::change_with_interval(contrast.ratio, contrast.interval)),
+        Cell::plain(result_words::verdict(contrast.verdict)),
+    ];
+    Row { cells, why: String::new() }
 }
 
 /// What the slowest of all requests together took; the words say what it is not.
 fn over_all_requests(out: &mut Page, pooled: &Pooled) {
-    out.heading(&visible::one_line(&format!(
-        "{} over all requests of an arm (decides nothing)",
-        pooled.metric
-    )));
+    out.heading(&visible::one_line(&format!("{} over all requests of an arm ({SECOND})", pooled.metric)));
     if !pooled.against_baseline.is_empty() {
         let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
         let level = number::share(pooled.level);
-        let heads = vec![
-            head("server", false),
-            head("us", true),
-            head(&format!("change [{level}, bootstrap]"), true),
-        ];
+        let heads =
+            vec![head("arm", false), head("us", true), head(&format!("change [{level}, bootstrap]"), true)];
         let rows = pooled.against_baseline.iter().map(|ratio| Row {
             cells: vec![
-                Cell::plain(cut(&visible::one_line(&ratio.arm), LONGEST_NAME)),
+                Cell::plain(visible::one_line(&ratio.arm)),
                 Cell::plain(number::figure(ratio.arm_us)),
                 Cell::plain(number::change_with_interval(ratio.ratio, ratio.interval)),
             ],

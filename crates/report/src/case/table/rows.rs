@@ -7,6 +7,7 @@ use study::statistics::summary;
 use study::{Contrast, Facts, Role, Verdict};
 
 use super::columns::{Cell, Colour, Head, Row, Table};
+use super::cpu_use;
 use super::wrap::cut;
 use crate::case::control_words;
 use crate::case::result_words;
@@ -18,9 +19,6 @@ const MOST_SINGLE_ROWS: usize = 32;
 
 /// From this width on, the comparison with the other CPUs has room for its interval.
 const WIDE: usize = 110;
-
-/// Longest name of an arm, characters.
-const LONGEST_NAME: usize = 32;
 
 /// Longest name of what is compared with, in the head of a column, characters.
 const LONGEST_REFERENCE: usize = 16;
@@ -34,14 +32,14 @@ pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
     let against =
         format!("against {}", cut(&visible::one_line(facts.evidence.baseline()), LONGEST_REFERENCE));
     let mut heads = vec![
-        ("", "server", false),
+        ("", "arm", false),
         ("", "mean", true),
         ("", "sd", true),
         (against.as_str(), &with_interval, true),
         ("", "", false),
     ];
-    if reader.knows_busy() {
-        heads.insert(3, ("busy %", "srv/load", true));
+    if cpu_use::is_known(facts) {
+        heads.insert(3, ("CPUs", "srv/load", true));
     }
     if reader.has_others() {
         let over = if reader.wide { "against other CPUs" } else { "other CPUs" };
@@ -82,37 +80,31 @@ impl Reader<'_> {
         !self.facts.evidence.against_other_cpus.is_empty()
     }
 
-    /// Whether any arm reports how busy server and load were.
-    fn knows_busy(&self) -> bool {
-        self.facts.evidence.arms.iter().any(|arm| arm.server_busy.or(arm.client_busy).is_some())
-    }
-
-    /// `98/41`: the busiest thread of the server, and of the load.
-    fn busy(&self, arms: &[&ArmSummary]) -> Option<Cell> {
-        let typical = |of: fn(&ArmSummary) -> Option<f64>| {
-            let known: Vec<f64> = arms.iter().filter_map(|arm| of(arm)).collect();
-            summary::median(&known).map_or("-".into(), |busy| format!("{:.0}", busy * 1e2))
-        };
-        let shown = format!("{}/{}", typical(|arm| arm.server_busy), typical(|arm| arm.client_busy));
-        self.knows_busy().then(|| Cell::plain(if shown == "-/-" { "".into() } else { shown }))
+    /// `0.96/0.20`: CPU time of the server, and of the load; none where no arm has it.
+    fn cpus(&self, arms: &[&ArmSummary]) -> Option<Cell> {
+        cpu_use::is_known(self.facts).then(|| Cell::plain(cpu_use::of(self.facts, arms)))
     }
 
     fn unpinned(&self) -> Option<Row> {
         let figure = unpinned::pool(&self.facts.evidence)?.figure;
-        let mut cells =
-            vec![Cell::plain(cut(&visible::one_line(self.facts.evidence.baseline()), LONGEST_NAME))];
+        let mut cells = vec![Cell::plain(visible::one_line(self.facts.evidence.baseline()))];
         cells.extend(self.mean_and_sd(figure.mean, figure.sd));
         let baselines: Vec<&ArmSummary> =
             self.facts.evidence.arms.iter().filter(|arm| arm.role == Role::Baseline).collect();
-        cells.extend(self.busy(&baselines));
+        cells.extend(self.cpus(&baselines));
         Some(Row { cells, why: String::new() })
     }
 
     fn arm(&self, arm: &ArmSummary) -> Row {
         let evidence = &self.facts.evidence;
-        let mut cells = vec![Cell::plain(cut(&visible::one_line(&arm.arm), LONGEST_NAME))];
+        let name = visible::one_line(&arm.arm);
+        let mut cells = vec![match arm.role {
+            // That a dose is one its name says.
+            Role::MisTuning => Cell::plain(format!("{name} (control)")),
+            _ => Cell::plain(name),
+        }];
         cells.extend(self.mean_and_sd(arm.figure.mean, arm.figure.sd));
-        cells.extend(self.busy(&[arm]));
+        cells.extend(self.cpus(&[arm]));
         let base = find(&evidence.against_baseline, &arm.arm);
         let others = find(&evidence.against_other_cpus, &arm.arm);
         cells.extend(self.contrast(base, true));
@@ -198,7 +190,7 @@ impl Reader<'_> {
         let means = members.iter().map(|a| a.figure.mean).collect();
         cells.push(Cell::plain(range(means, &|m| number::grouped(m, self.decimals))));
         cells.push(Cell::plain(""));
-        cells.extend(self.busy(members));
+        cells.extend(self.cpus(members));
         for contrasts in [&self.facts.evidence.against_baseline, &self.facts.evidence.against_other_cpus] {
             let own: Vec<&Contrast> = members.iter().filter_map(|a| find(contrasts, &a.arm)).collect();
             let (verdict, colour) = own.first().map_or(("", Colour::Plain), |c| word(c.verdict));

@@ -5,12 +5,9 @@ use study::case::search_log::Found;
 
 use super::columns::{Cell, Head, Row, Table, print as columns};
 use super::page::Page;
-use super::wrap::cut;
 use crate::case::result_words;
 use crate::{number, visible};
 
-/// Longest name of a placement, characters.
-const LONGEST_NAME: usize = 48;
 /// How many placements are listed.
 const LISTED: usize = 8;
 
@@ -30,7 +27,7 @@ fn next_to_the_winner(out: &mut Page, found: &Found) {
     let heads = vec![head("placement", false), head("trials", true), head("against the winner", true)];
     let rows = found.ran.iter().take(LISTED).map(|ran| Row {
         cells: vec![
-            Cell::plain(cut(&visible::one_line(&ran.arm), LONGEST_NAME)),
+            Cell::plain(visible::one_line(&ran.arm)),
             Cell::plain(ran.trials.to_string()),
             Cell::plain(number::change(ran.to_winner)),
         ],

@@ -55,14 +55,10 @@ impl Rule for NarrowAffinity {
     }
 }
 
-/// Share of its time that it waited behind its own work and that of its clients, for which more CPUs are the remedy. What foreign tasks took
-/// is theirs (busy-task).
+/// Share of its time that it waited behind its own work, for which more CPUs are the remedy. What clients on this host took is theirs
+/// (client-beside-server), and what foreign tasks took is theirs (busy-task): each of them can be moved instead, and no time is named twice.
 fn crowded(scene: &Scene<'_>) -> f64 {
-    let crowded_ns = match scene.own_took_ns() {
-        Some(own_ns) => own_ns + scene.clients_took_ns(),
-        None => scene.time.queued_ns(),
-    };
-    scene.time.share(crowded_ns)
+    scene.time.share(scene.own_took_ns().unwrap_or_else(|| scene.time.queued_ns()))
 }
 
 fn cause(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet, share: f64, idle: f64) -> Cause {

@@ -44,9 +44,8 @@ impl Rule for OwnThreads {
             time.threads,
             plural("thread", time.threads)
         );
-        let words = format!("Give it fewer threads that run at once (about {cpus}), or more CPUs");
         // Waiting for each other is no loss by itself: the CPU works for the server meanwhile.
-        let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+        let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
             .at_most(share)
             .because(format!(
                 "{} of its time threads of its own had the CPU that another wanted",
@@ -55,8 +54,12 @@ impl Rule for OwnThreads {
             .figure("waited_share", share)
             .figure("threads", time.threads as f64)
             .figure("wanted_cpus", wanted)
-            .figure("allowed_cpus", cpus as f64)
-            .remedy(Remedy::by_hand(words));
+            .figure("allowed_cpus", cpus as f64);
+        // With no more threads than CPUs the scheduler put two on one of them while another was free: fewer would not help.
+        if time.threads > cpus {
+            let words = format!("Give it fewer threads that run at once (about {cpus}), or more CPUs");
+            cause = cause.remedy(Remedy::by_hand(words));
+        }
         Looked::Found(vec![cause])
     }
 }

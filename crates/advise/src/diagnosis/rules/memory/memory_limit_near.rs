@@ -93,6 +93,8 @@ mod tests {
             used_bytes: Some(100 << 20),
             anonymous_bytes: Some(anonymous_mib << 20),
             swapped_bytes: Some(0),
+            peak_bytes: None,
+            limit_hits: None,
         }];
         let reclaim = Stretches { count: 3, total_ns: reclaim_ns, ..Stretches::default() };
         situation.account.as_mut().unwrap().threads[0].reclaim = reclaim;

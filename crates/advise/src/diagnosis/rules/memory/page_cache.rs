@@ -48,7 +48,7 @@ impl Rule for PageCache {
             Some(memory) => (
                 Subject::Cgroup { path: memory.cgroup.clone() },
                 format!(
-                    "Mapped files do not stay in memory: cgroup {} is at its limit of {} MiB",
+                    "Mapped files do not stay in memory: cgroup {} reached its limit of {} MiB",
                     memory.cgroup,
                     memory.limit_bytes >> 20
                 ),

@@ -35,7 +35,7 @@ impl Rule for Reclaim {
         let (subject, why, remedy) = match scene.situation.memory.iter().find(|memory| is_full(memory)) {
             Some(memory) => (
                 Subject::Cgroup { path: memory.cgroup.clone() },
-                format!("cgroup {} is at its memory limit of {} MiB", memory.cgroup, memory.limit_bytes >> 20),
+                format!("cgroup {} reached its memory limit of {} MiB", memory.cgroup, memory.limit_bytes >> 20),
                 format!("Raise the limit ({}): page cache counts towards it", memory.file),
             ),
             None => (

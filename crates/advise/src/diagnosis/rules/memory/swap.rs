@@ -28,7 +28,10 @@ impl Rule for Swap {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        if scene.situation.machine.memory.swap_total_bytes == Some(0) {
+        let paged_in = scene.swapped_in_pages();
+        // The machine is read once, and swap may be switched on later, as a study does for its trials.
+        let had_none = scene.situation.machine.memory.swap_total_bytes == Some(0);
+        if had_none && paged_in.unwrap_or(0) == 0 {
             return Looked::DoesNotApply;
         }
         let Some(blocked_ns) = scene.time.blocked_ns else { return Looked::needs_account(&ABOUT) };
@@ -40,7 +43,6 @@ impl Rule for Swap {
         {
             return Looked::without(&ABOUT, odd);
         }
-        let paged_in = scene.swapped_in_pages();
         let from_swap = paged_in.unwrap_or(0).min(faults.saturating_mul(readahead_pages()));
         // A few stray pages mean nothing: half of what it had to read at least must have come from swap.
         if share < MATTERS || faults == 0 || from_swap.saturating_mul(2) < faults {
@@ -74,27 +76,45 @@ fn readahead_pages() -> u64 {
     8
 }
 
-/// Whether a cgroup is at its limit, or has swapped because of it.
+/// Whether a cgroup met its limit in the window, was near it, or has swapped because of it. What is in use at the end is not enough to tell: a
+/// server that was emptied by then has given its memory back.
 pub(super) fn is_full(memory: &MemoryUse) -> bool {
-    let near = memory.used_bytes.is_some_and(|used| used as f64 >= 0.95 * memory.limit_bytes as f64);
-    near || memory.swapped_bytes.is_some_and(|swapped| {
-        swapped >= 16 * MIB && memory.used_bytes.is_some_and(|used| used * 10 >= memory.limit_bytes * 8)
-    })
+    let most_bytes = memory.used_bytes.max(memory.peak_bytes);
+    let near = most_bytes.is_some_and(|most| is_share(most, 0.95, memory));
+    let met = memory.limit_hits.is_some_and(|hits| hits > 0);
+    near || met || memory.swapped_bytes.is_some_and(|swapped| swapped >= 16 * MIB) && is_filled(memory)
+}
+
+/// Whether most of the limit was in use when the window ended.
+fn is_filled(memory: &MemoryUse) -> bool {
+    memory.used_bytes.is_some_and(|used| is_share(used, 0.8, memory))
+}
+
+fn is_share(bytes: u64, share: f64, memory: &MemoryUse) -> bool {
+    bytes as f64 >= share * memory.limit_bytes as f64
 }
 
 fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
     let mib = |bytes: u64| bytes.div_ceil(MIB);
     let swapped = memory.swapped_bytes.unwrap_or(0);
-    let claim = format!(
-        "The memory limit of cgroup {} is reached, and the server waits for pages from swap: limit {} MiB, in use {}, in swap {}",
+    let limit = format!(
+        "The memory limit of cgroup {} is reached, and the server waits for pages from swap: limit {} MiB",
         memory.cgroup,
-        mib(memory.limit_bytes),
-        memory.used_bytes.map_or("?".into(), |used| format!("{} MiB", mib(used))),
-        mib(swapped)
+        mib(memory.limit_bytes)
     );
-    // What it has in swap has to fit as well, and a tenth for what grows.
-    let wanted = (memory.limit_bytes.saturating_add(swapped) / 10).saturating_mul(11);
-    let words = format!("Raise the limit to {} MiB ({})", mib(wanted).div_ceil(16) * 16, memory.file);
+    let (claim, words) = if is_filled(memory) {
+        let used = memory.used_bytes.map_or("?".into(), |used| format!("{} MiB", mib(used)));
+        // What it has in swap has to fit as well, and a tenth for what grows.
+        let wanted = (memory.limit_bytes.saturating_add(swapped) / 10).saturating_mul(11);
+        (
+            format!("{limit}, in use {used}, in swap {} MiB", mib(swapped)),
+            format!("Raise the limit to {} MiB ({})", mib(wanted).div_ceil(16) * 16, memory.file),
+        )
+    } else {
+        // What it needed is not known: it had given most of it back.
+        let words = format!("Raise the limit ({}), or give the server less to keep", memory.file);
+        (format!("{limit}, which it met in the window"), words)
+    };
     Cause::seen(ABOUT.id, Subject::Cgroup { path: memory.cgroup.clone() }, share, claim)
         .figure("limit_bytes", memory.limit_bytes as f64)
         .figure("swapped_bytes", swapped as f64)

@@ -6,7 +6,7 @@ use crate::case::explanation_words::examples;
 
 fn page(explanation: &Explanation) -> String {
     let mut html = Html::new();
-    one(&mut html, explanation);
+    one(&mut html, explanation, None);
     html.into_string()
 }
 
@@ -41,7 +41,7 @@ fn a_term_has_a_bar_a_whisker_and_a_row() {
 #[test]
 fn the_page_says_what_the_terminal_says() {
     for explanation in [examples::explanation(), examples::of_five_blocks()] {
-        let (html, text) = (page(&explanation), explanation_text::render(&explanation));
+        let (html, text) = (page(&explanation), explanation_text::text(&explanation, None));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let sentences = words::closing(&explanation).into_iter().chain([words::heading(&explanation)]);
         let claims = explanation.claims.iter().map(|claim| words::claim(claim, &explanation).cost);
@@ -96,7 +96,7 @@ fn numbers_without_bound_are_drawn() {
         explanation.server.steps[i].change = examples::change(value, -value, Some((-value, value)));
     }
     assert!(page(&explanation).ends_with("</p>"));
-    assert!(explanation_text::render(&explanation).contains("cpu 0"));
+    assert!(explanation_text::text(&explanation, None).contains("cpu 0"));
     explanation.server.steps.clear();
     assert!(page(&explanation).contains("in all"), "nothing at all is known");
 }

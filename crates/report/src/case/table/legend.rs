@@ -1,0 +1,79 @@
+//! What the words and columns of the table mean, what the study could have seen, and what unpinned really was.
+
+use study::{Evidence, Facts, Role, Trust};
+
+use super::cpu_use;
+use super::page::Page;
+use crate::case::headline::sentence_start;
+use crate::case::locality_words;
+use crate::case::screening_words;
+use crate::case::unpinned::{self, Unpinned};
+use crate::number;
+
+/// A CPU counts as used from this share of the server's time on.
+const USED_FROM_SHARE: f64 = 0.02;
+
+/// How many CPUs of the baseline are named.
+const NAMED: usize = 4;
+
+/// Prints it below the table.
+pub(super) fn print(out: &mut Page, facts: &Facts) {
+    let evidence = &facts.evidence;
+    out.text.push('\n');
+    let margin = number::share(evidence.precision.margin);
+    out.paragraph(
+        "",
+        &format!(
+            "Equal: no difference above {margin}. Mean and sd are over trials; changes are compared within blocks. Intervals are of each \
+             comparison by itself; verdicts are of all together, and beyond {margin}."
+        ),
+    );
+    let sentences = visible_difference(evidence).into_iter().chain(cpu_use::legend(facts).map(String::from));
+    sentences.for_each(|sentence| out.paragraph("", &sentence));
+    for sentence in facts.screening.iter().flat_map(screening_words::sentences) {
+        out.paragraph("", &sentence);
+    }
+    if let Some(sentence) = locality_words::sentence(facts) {
+        out.paragraph("", &sentence);
+    }
+    let Some(unpinned) = unpinned::pool(evidence) else { return };
+    if let Some(sentence) = where_it_ran(facts, &unpinned) {
+        out.paragraph("", &sentence);
+    }
+    if let Some(why) = &unpinned.mixture {
+        let name = sentence_start(evidence.baseline());
+        out.paragraph("", &format!("{name} is a mixture, not a mean: {why}."));
+    }
+}
+
+/// What undecided leaves open. Where no claim is made, nothing would have been.
+fn visible_difference(evidence: &Evidence) -> Option<String> {
+    let power = evidence.power.filter(|_| evidence.trust == Trust::Sound)?;
+    Some(format!(
+        "Differences of {} or more would have been seen (with a chance of 80 %); undecided means no more than that.",
+        number::share(power.visible_share)
+    ))
+}
+
+/// Which CPUs the kernel chose for a baseline that it may place; `None` of a pinned one, and where that was not observed.
+fn where_it_ran(facts: &Facts, unpinned: &Unpinned) -> Option<String> {
+    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
+    if baseline.is_some_and(|arm| arm.placement.server_cpus.is_some()) {
+        return None;
+    }
+    let used: Vec<(u32, f64)> =
+        unpinned.cpus_used.iter().copied().filter(|(_, share)| *share >= USED_FROM_SHARE).collect();
+    let (first, more) = used.split_first()?;
+    let (named, others) = match more.len() {
+        n if n <= NAMED => (more, &more[n..]),
+        _ => more.split_at(NAMED - 1),
+    };
+    let mut words =
+        vec![format!("The baseline ran {} of its time on CPU {}", number::share(first.1), first.0)];
+    words.extend(named.iter().map(|(cpu, share)| format!("{} on CPU {cpu}", number::share(*share))));
+    if !others.is_empty() {
+        let share = others.iter().map(|(_, share)| share).sum::<f64>();
+        words.push(format!("{} on {} others", number::share(share), others.len()));
+    }
+    Some(format!("{}.", words.join(", ")))
+}
