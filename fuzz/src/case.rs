@@ -93,7 +93,7 @@ fn with_lines(mut files: Files, name: &str, lines: Value) -> Files {
 fn scaling() -> Files {
     let study = resolved(
         "also = [{ metric = 'latency_p99_us' }]\nexpectations = ['requests_per_s of \"1 CPU\" >= 0.5 x baseline']\n\
-         budget = { blocks = 8, looks = [6] }\n[[factors]]\nkind = 'cores'\ncounts = [1, 2, 4]\n",
+         budget = { blocks = 8, looks = [7] }\n[[factors]]\nkind = 'cores'\ncounts = [1, 2, 4]\n",
     );
     let added = study.more_blocks(4, 7).unwrap();
     let orders = [&study.order[..], &added.order[..]].concat();

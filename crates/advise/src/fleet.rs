@@ -43,6 +43,7 @@ mod layout;
 mod processor;
 mod reduced;
 mod symbols;
+mod values;
 mod words;
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 mod ansible;
 mod flag;
 mod hosts_file;
+mod refusals;
 
 use std::path::Path;
 
@@ -20,12 +21,6 @@ use crate::host::{self, HostSpec};
 
 /// Longest file of hosts. It may come out of a pipe.
 const MOST_BYTES: u64 = 16 << 20;
-
-/// Most hosts of a file or a flag: a range of a few characters can stand for any number.
-const MOST_HOSTS: usize = 10_000;
-
-/// Most characters of a text from outside that an error quotes.
-const MOST_QUOTED: usize = 200;
 
 /// Reads a file of hosts: TOML where its name ends in `.toml` or it begins with a table of hosts, else an Ansible inventory in INI.
 ///
@@ -105,30 +100,6 @@ impl Form {
     }
 }
 
-/// The same fault, about a line (from 1) of a file of hosts.
-fn located(file: &str, line: usize, fault: Fault) -> Fault {
-    Fault { object: format!("{file}:{line}: {}", fault.object), ..fault }
-}
-
-/// More hosts than a study could ever have.
-fn too_many(object: &str) -> Fault {
-    let cause = format!("there are more than {MOST_HOSTS}");
-    Fault::new(
-        Class::Usage,
-        object,
-        cause,
-        "name fewer hosts, and see whether a range is longer than it should be",
-    )
-}
-
-/// The beginning of a text from outside, as much of it as an error quotes.
-fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(MOST_QUOTED) {
-        None => text.to_string(),
-        Some((end, _)) => format!("{}...", &text[..end]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,12 +164,5 @@ mod tests {
         assert!(why("load=b,b").contains("--host: host b: is given twice"), "{}", why("load=b,b"));
         assert!(why("load=-oProxyCommand=x").contains("name"));
         assert!(why("load=b*0").contains("processes"));
-    }
-
-    #[test]
-    fn an_error_quotes_the_beginning_of_a_long_text() {
-        assert_eq!(excerpt("é"), "é");
-        assert_eq!(excerpt(&"é".repeat(MOST_QUOTED)), "é".repeat(MOST_QUOTED));
-        assert_eq!(excerpt(&"é".repeat(MOST_QUOTED + 1)), "é".repeat(MOST_QUOTED) + "...");
     }
 }

@@ -157,7 +157,7 @@ mod tests {
             words(Some(0.82), 2.0, 0.85),
             "the server used 0.82 of 2 CPUs and its busiest thread wanted one 85 % of the time, the load is 20 % busy"
         );
-        assert_eq!(words(Some(0.4), 1.5, 0.3), "the server used 0.40 of 1.5 CPUs, the load is 20 % busy");
+        assert_eq!(words(Some(0.4), 1.5, 0.2), "the server used 0.40 of 1.5 CPUs, the load is 20 % busy");
     }
 
     #[test]

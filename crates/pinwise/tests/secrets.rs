@@ -140,7 +140,10 @@ fn a_password_reaches_the_driver_and_nobody_else() {
 
     // That the right things were looked at: the driver, the ledger that has it, and the status that shows it.
     let driver = watched.driver().unwrap();
-    assert!(!driver.contains(USER) && driver.trim_end().ends_with("--options -"), "{driver}");
+    assert!(
+        !driver.contains(USER) && driver.trim_end().ends_with("--options - --announce-start"),
+        "{driver}"
+    );
     assert!(watched.ledgers.iter().any(|ledger| holds(ledger, "stand_in_for_nats")));
     assert!(watched.status.contains("stand_in_for_nats"), "{}", watched.status);
     for line in &watched.command_lines {

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use super::FeatureId;
-use super::reduced::{Key, Reduced, Value};
+use super::reduced::Reduced;
 use super::symbols::{Symbol, Symbols};
+use super::values::{Key, Value};
 
 /// The cards of hosts under common names.
 pub(super) struct Matched {

@@ -7,8 +7,9 @@ use super::cards::Matched;
 use super::consequences::Differing;
 use super::judge::{Bench, Cell, Values, Verdict};
 use super::kind::Group;
-use super::reduced::{Key, Reduced, Value};
+use super::reduced::Reduced;
 use super::symbols::Symbols;
+use super::values::{Key, Value};
 use super::{Difference, FeatureId, Shape, Variation};
 
 /// Values of one variation that are listed one by one.

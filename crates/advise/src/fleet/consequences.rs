@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::FeatureId;
-use super::reduced::Key;
 use super::symbols::Symbols;
+use super::values::Key;
 
 /// What a difference in a feature follows from: features of the machine.
 fn causes(feature: FeatureId) -> &'static [FeatureId] {

@@ -6,8 +6,9 @@ use machine::CpuSet;
 
 use super::FeatureId;
 use super::feature::Comparison;
-use super::reduced::{Key, Reduced, Value, cpus_of};
+use super::reduced::{Reduced, cpus_of};
 use super::symbols::Symbols;
+use super::values::{Key, Value};
 
 /// Sizes differ when they are one part in so many apart: 4 %.
 const PARTS: u128 = 25;

@@ -212,7 +212,7 @@ mod tests {
     fn another_protocol_and_a_senseless_silence_are_refused() {
         let (answers, _) = lines(vec![
             Ask::Hello { protocol: PROTOCOL + 1, silence_s: 5.0 },
-            Ask::Hello { protocol: PROTOCOL, silence_s: f64::NAN },
+            Ask::Hello { protocol: PROTOCOL, silence_s: 0.5 },
             Ask::Start { at_ns: 0 },
         ]);
         assert!(answers.iter().all(|line| matches!(line, Line::Reply { result: Reply::Failed(_), .. })));

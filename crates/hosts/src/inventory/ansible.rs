@@ -16,7 +16,7 @@ use machine::{Class, Fault};
 use self::groups::{ALL, GroupId, Groups, Order, UNGROUPED};
 use self::line::Kind;
 use self::variables::Variables;
-use super::{MOST_HOSTS, located, too_many};
+use super::refusals::{MOST_HOSTS, located, too_many};
 use crate::host::{HostSpec, Role};
 
 /// Most places at which hosts are named, a range as often as it has names: a host may be in several groups.

@@ -2,7 +2,7 @@
 
 use machine::{Class, Fault};
 
-use super::{MOST_HOSTS, excerpt, too_many};
+use super::refusals::{MOST_HOSTS, excerpt, too_many};
 use crate::host::{HostSpec, Role};
 
 const REMEDY: &str = "write it as ROLE=HOST[*PROCESSES],HOST...: load=b*3,c*3 or server=a";

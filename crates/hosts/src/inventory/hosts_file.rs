@@ -6,7 +6,7 @@ use machine::{Class, Fault};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{MOST_HOSTS, excerpt, located, too_many};
+use super::refusals::{MOST_HOSTS, excerpt, located, too_many};
 use crate::host::HostSpec;
 
 #[derive(Deserialize)]

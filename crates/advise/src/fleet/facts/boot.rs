@@ -6,8 +6,8 @@ use machine::Machine;
 use machine::kernel::boot::words;
 
 use super::super::FeatureId;
-use super::super::reduced::Value;
-use super::{Facts, MOST};
+use super::super::values::Value;
+use super::found::{Facts, MOST};
 
 /// Parameters whose values are by nature each host's own, or those of its kernel: file systems, addresses, names.
 const OWN: &[&str] = &[

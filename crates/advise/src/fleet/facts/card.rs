@@ -6,9 +6,9 @@ use machine::devices::{Device, DeviceKind, Queue};
 use machine::{CpuSet, Machine};
 
 use super::super::FeatureId;
-use super::super::reduced::{Card, Value};
+use super::super::values::{Card, Value};
 use super::super::words;
-use super::{Facts, MOST};
+use super::found::{Facts, MOST};
 
 /// The cards with hardware behind them, by their addresses. Virtual functions come and go with guests, and are no cards.
 pub(in crate::fleet) fn cards(machine: &Machine, online: &CpuSet, facts: &mut Facts<'_>) -> Vec<Card> {

@@ -7,7 +7,7 @@ use machine::{CpuSet, Machine};
 
 use super::super::FeatureId;
 use super::super::words;
-use super::Facts;
+use super::found::Facts;
 
 pub(super) fn collect(machine: &Machine, online: &CpuSet, facts: &mut Facts<'_>) {
     let power = &machine.power;

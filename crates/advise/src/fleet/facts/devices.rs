@@ -7,7 +7,7 @@ use machine::devices::{Device, DeviceKind};
 use machine::wording::counted;
 
 use super::super::FeatureId;
-use super::{Facts, MOST};
+use super::found::{Facts, MOST};
 
 pub(super) fn collect(machine: &Machine, facts: &mut Facts<'_>) {
     let mut alike: BTreeMap<(DeviceKind, &str), Vec<&Device>> = BTreeMap::new();

@@ -8,7 +8,7 @@ use machine::{CpuSet, FactId, Machine};
 use super::super::FeatureId;
 use super::super::layout::Layout;
 use super::super::words;
-use super::{Facts, MOST};
+use super::found::{Facts, MOST};
 
 pub(super) fn collect(machine: &Machine, layout: &Layout, facts: &mut Facts<'_>) {
     cpus(machine, layout, facts);

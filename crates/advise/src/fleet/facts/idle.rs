@@ -6,7 +6,7 @@ use machine::power::idle::IdleState;
 use machine::{CpuSet, Machine};
 
 use super::super::FeatureId;
-use super::{Facts, MOST};
+use super::found::{Facts, MOST};
 
 pub(super) fn collect(machine: &Machine, online: &CpuSet, facts: &mut Facts<'_>) {
     let idle = &machine.idle;

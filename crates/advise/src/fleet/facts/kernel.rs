@@ -6,7 +6,7 @@ use machine::{CpuSet, Machine};
 use super::super::FeatureId;
 use super::super::processor::Processor;
 use super::super::words;
-use super::{Facts, MOST};
+use super::found::{Facts, MOST};
 
 /// Settings that the kernel works out for itself, or that are read elsewhere.
 const LEFT_OUT: [&str; 3] = ["kernel.perf_event_max_sample_rate", "vm.min_free_kbytes", "vm.nr_hugepages"];

@@ -5,7 +5,7 @@ use machine::{CpuSet, Machine};
 
 use super::super::FeatureId;
 use super::super::words;
-use super::{Facts, MOST};
+use super::found::{Facts, MOST};
 
 pub(super) fn collect(machine: &Machine, online: &CpuSet, facts: &mut Facts<'_>) {
     facts.known(FeatureId::Hypervisor, "", machine.virtualization.name());

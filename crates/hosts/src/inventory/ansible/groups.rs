@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Class, Fault};
 
-use super::super::excerpt;
+use super::super::refusals::excerpt;
 use super::Wrong;
 use super::variables::Variables;
 

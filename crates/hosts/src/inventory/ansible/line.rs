@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use machine::{Class, Fault};
 
-use super::super::excerpt;
+use super::super::refusals::excerpt;
 use super::pattern::{self, Pattern};
 use super::variables::Variables;
 

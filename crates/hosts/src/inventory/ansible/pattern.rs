@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use machine::{Class, Fault};
 
-use super::super::{MOST_HOSTS, excerpt, too_many};
+use super::super::refusals::{MOST_HOSTS, excerpt, too_many};
 
 /// Longest pattern: it is repeated in each name of a range.
 const MOST_CHARACTERS: usize = 512;

@@ -2,7 +2,7 @@
 
 use machine::{Class, Fault};
 
-use super::super::excerpt;
+use super::super::refusals::excerpt;
 use crate::host::{HostSpec, Role, Via};
 
 /// Longest value of a variable: a group's is copied to each of its hosts.

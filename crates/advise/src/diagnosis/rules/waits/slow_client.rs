@@ -52,8 +52,10 @@ impl Rule for SlowClient {
         let followed_us = if clients.followed_us > 0 { clients.followed_us as f64 } else { window_us };
         let busy = sum(clients, |thread| thread.on_cpu_us) / followed_us;
         let waits = sum(clients, |thread| thread.waited_us) / followed_us;
-        // A server with less room is faster when its placement is, also with such clients; only those that wait are held back themselves.
-        if saturation >= limit::HAS_ROOM && waits < WAITS {
+        // A server with less room is faster when its placement is, also with such clients; only those that wait behind a stranger are held
+        // back by that.
+        let are_held_back = waits >= WAITS && hog_beside_clients(scene.situation).is_some();
+        if saturation >= limit::HAS_ROOM && !are_held_back {
             return Looked::Fine;
         }
         let in_flight: u64 = connections.peers.iter().map(|peer| peer.connections).sum();
