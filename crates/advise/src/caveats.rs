@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn another_figure_that_is_worse_is_told_and_one_that_is_not_shown_to_be_is_not() {
+    fn another_figure_that_is_worse_is_named_and_one_that_is_not_shown_to_be_is_not() {
         let mut facts = facts();
         facts.machine.cpus.truncate(1);
         let worse = study::Contrast {

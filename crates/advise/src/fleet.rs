@@ -69,14 +69,9 @@ pub struct Grouper {
 }
 
 impl Grouper {
-    /// Takes a host. Its name should be its own: differences of two hosts of one name cannot be told apart.
+    /// Takes a host, with model and microcode of its CPUs, which a [`Machine`] does not have.
     ///
-    /// Model and microcode of its CPUs are left open: a [`Machine`] does not have them.
-    pub fn add(&mut self, host: &str, machine: &Machine) {
-        self.add_with(host, machine, &Processor::default());
-    }
-
-    /// As [`Self::add`], with model and microcode of its CPUs.
+    /// No two hosts should have the same name: their differences could not be distinguished.
     pub fn add_with(&mut self, host: &str, machine: &Machine, processor: &Processor) {
         let reduced = Reduced::of(Arc::from(host), machine, processor, &mut self.symbols);
         self.hosts.push(reduced);

@@ -47,7 +47,7 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
         }
     }
     match (best, cpus) {
-        (Some((contrast, _)), Some(cpus)) => planning.plan.settings.push(pinned(facts, contrast, cpus)),
+        (Some(best), Some(cpus)) => planning.plan.settings.push(pinned(facts, best, cpus)),
         (Some(_), None) => {}
         (None, _) => planning
             .left_out
@@ -119,7 +119,7 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
             value: setting.value.clone(),
             before: before.map(|found| found.value.clone()),
             reason: Some(reason(contrast)),
-            evidence: Some(in_words(facts, contrast)),
+            evidence: Some(in_words(facts, contrast, arm)),
         });
     }
     boot_words(facts, contrast, arm, planning);
@@ -171,7 +171,7 @@ fn boot_words(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Plan
         value: words.join(" "),
         before: None,
         reason: Some(reason(contrast)),
-        evidence: Some(in_words(facts, contrast)),
+        evidence: Some(in_words(facts, contrast, arm)),
     });
 }
 
@@ -185,21 +185,20 @@ fn reason(contrast: &Contrast) -> String {
     format!("{} was better than {}", contrast.arm, contrast.reference)
 }
 
-fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
+fn pinned(facts: &Facts, (contrast, arm): (&Contrast, &Arm), cpus: &CpuSet) -> Planned {
     Planned {
         knob: PIN.into(),
         target: SERVER.into(),
         value: cpus.to_list(),
         before: None,
         reason: Some(reason(contrast)),
-        evidence: Some(in_words(facts, contrast)),
+        evidence: Some(in_words(facts, contrast, arm)),
     }
 }
 
 /// `requests_per_s +12 % (+8.1 % to +15 %) against unpinned, in 16 blocks`, and what speaks against it.
-fn in_words(facts: &Facts, contrast: &Contrast) -> String {
-    let arm = facts.study.arms.iter().find(|arm| arm.name == contrast.arm);
-    let caveats = arm.map_or_else(Vec::new, |arm| caveats::of(facts, arm));
+fn in_words(facts: &Facts, contrast: &Contrast, arm: &Arm) -> String {
+    let caveats = caveats::of(facts, arm);
     let caveats: String = caveats.iter().map(|caveat| format!("; {}", caveat.words())).collect();
     format!(
         "{} {} against {}, in {} blocks{caveats}",

@@ -41,8 +41,7 @@ pub fn is_alive(process: &ProcessRef) -> bool {
 pub fn allowed_cpus(pid: u32, tid: u32) -> io::Result<CpuSet> {
     // Not sched_getaffinity(2): its answer leaves out CPUs that are offline. If it were restored, the thread would
     // stay off them when they return.
-    let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
-    let status = String::from_utf8_lossy(&status);
+    let status = status(pid, tid)?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let list = list.ok_or_else(|| invalid("there is no Cpus_allowed_list in its status"))?;
     CpuSet::from_list(list).map_err(invalid)
@@ -60,11 +59,16 @@ pub fn users(pid: u32, tid: u32) -> io::Result<Users> {
     {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "it is in another user namespace"));
     }
-    let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
-    let status = String::from_utf8_lossy(&status);
+    let status = status(pid, tid)?;
     let users = pid_status::parse(&status).map_err(invalid)?.uids;
     let [real, effective, ..] = users.ok_or_else(|| invalid("there is no Uid in its status"))?;
     Ok(Users { real, effective })
+}
+
+/// /proc/PID/task/TID/status: the name of a program may have bytes that are not UTF-8.
+fn status(pid: u32, tid: u32) -> io::Result<String> {
+    let text = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Whether an error about a process or thread says that it has ended.

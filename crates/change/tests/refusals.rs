@@ -170,13 +170,17 @@ fn foreseen(kernel: &EmulatedKernel, plan: &Plan) -> Vec<Option<String>> {
     foreseen.into_iter().map(|of| of.fault.map(|fault| fault.to_string())).collect()
 }
 
+/// The stat of thread 50, which began then and has this policy.
+fn stat(start_time_ticks: u64, policy: u32) -> String {
+    let zeros = "0 ".repeat(17);
+    format!("50 (s) S 1 50 50 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start_time_ticks} {zeros}0 {policy} 0 0 0\n")
+}
+
 #[test]
 fn a_dry_run_foresees_what_the_kernel_will_refuse() {
     let kernel = EmulatedKernel::new();
     let ProcessRef { start_time_ticks, .. } = kernel.add_process(50, 1);
-    let zeros = "0 ".repeat(17);
-    let start = format!("50 (s) S 1 50 50 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start_time_ticks} {zeros}");
-    let of_policy = |policy: u32| format!("{start}0 {policy} 0 0 0\n");
+    let of_policy = |policy| stat(start_time_ticks, policy);
     kernel.add_file("/proc/irq/38/smp_affinity_list", "0-3\n");
     kernel.add_file("/proc/irq/39/smp_affinity_list", "0-3\n");
     kernel.add_file("/proc/50/task/50/stat", &of_policy(6));
@@ -203,10 +207,7 @@ fn a_dry_run_foresees_what_the_kernel_will_refuse() {
 fn a_dry_run_foresees_that_a_process_of_another_user_may_not_be_set() {
     let (kernel, dir) = (EmulatedKernel::new(), tempfile::tempdir().unwrap());
     let ProcessRef { start_time_ticks, .. } = kernel.add_process(50, 1);
-    let zeros = "0 ".repeat(18);
-    let stat =
-        format!("50 (s) S 1 50 50 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start_time_ticks} {zeros}0 0 0 0\n");
-    kernel.add_file("/proc/50/task/50/stat", &stat);
+    kernel.add_file("/proc/50/task/50/stat", &stat(start_time_ticks, 0));
     kernel.add_file("/proc/50/task/50/status", "Name:\ts\nCpus_allowed_list:\t0-3\n");
     kernel.add_file("/sys/devices/system/cpu/online", "0-3\n");
     let plan = Plan {

@@ -9,6 +9,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use load::monotonic_ns;
 use machine::{Class, Fault};
 
@@ -139,6 +141,20 @@ impl Connection {
                 Some(line) => self.take(line),
                 None => return Err(self.lost(format!("has not answered for {} s", LOST_AFTER.as_secs()))),
             }
+        }
+    }
+
+    /// The capture of the host, a tar.zst.
+    ///
+    /// # Errors
+    /// The host is lost, cannot be read, or answers what is no capture.
+    pub fn capture(&mut self) -> Result<Vec<u8>, Fault> {
+        match self.ask(Ask::Capture)? {
+            Answer::Capture { archive } => STANDARD.decode(archive).map_err(|error| {
+                let object = format!("host {}: capture", self.host.name);
+                Fault::new(Class::WorkloadFailed, object, error, "try again")
+            }),
+            other => Err(self.nonsense(&other)),
         }
     }
 

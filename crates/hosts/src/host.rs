@@ -1,5 +1,7 @@
 //! A host that takes part in a study, as a recipe or an inventory describes it.
 
+use std::collections::BTreeSet;
+
 use machine::{Class, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,9 +126,10 @@ impl HostSpec {
 
 /// Fails when a host makes no sense or two have the same name.
 pub fn check_all(hosts: &[HostSpec]) -> Result<(), Fault> {
-    for (at, host) in hosts.iter().enumerate() {
+    let mut names = BTreeSet::new();
+    for host in hosts {
         host.check()?;
-        if hosts[..at].iter().any(|other| other.name == host.name) {
+        if !names.insert(&host.name) {
             let remedy = "give each host once; several processes on it are its key processes";
             return Err(Fault::new(Class::Usage, format!("host {}", host.name), "is given twice", remedy));
         }

@@ -63,6 +63,18 @@ pub fn of_flag(words: &str) -> Result<Vec<HostSpec>, Fault> {
     Ok(hosts)
 }
 
+/// Hosts of a file and of flags together: first those of the file.
+///
+/// # Errors
+/// As [`read`] and [`of_flag`].
+pub fn given(file: Option<&Path>, flags: &[String]) -> Result<Vec<HostSpec>, Fault> {
+    let mut hosts = file.map(read).transpose()?.unwrap_or_default();
+    for words in flags {
+        hosts.extend(of_flag(words)?);
+    }
+    Ok(hosts)
+}
+
 /// What a file of hosts is written in.
 #[derive(Debug, PartialEq, Eq)]
 enum Form {

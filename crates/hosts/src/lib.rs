@@ -14,6 +14,7 @@
 )]
 
 pub mod agent;
+mod binary_hash;
 pub mod clock;
 mod connection;
 pub mod host;

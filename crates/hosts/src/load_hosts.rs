@@ -4,8 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use load::drive::Pace;
 use load::{LoadSpec, Outcome, monotonic_ns};
 use machine::{Class, Fault};
@@ -114,21 +112,13 @@ impl LoadHosts {
         seen.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// The capture of each host, a tar.zst.
+    /// The capture of each host that is wanted, a tar.zst.
     ///
     /// # Errors
     /// A host is lost, or cannot be read.
-    pub fn captures(&mut self) -> Result<Vec<(String, Vec<u8>)>, Fault> {
-        let mut captures = Vec::new();
-        for connection in self.connections.iter_mut().flatten() {
-            let name = connection.host().name.clone();
-            let Answer::Capture { archive } = connection.ask(Ask::Capture)? else { continue };
-            let archive = STANDARD.decode(archive).map_err(|error| {
-                Fault::new(Class::WorkloadFailed, format!("host {name}: capture"), error, "try again")
-            })?;
-            captures.push((name, archive));
-        }
-        Ok(captures)
+    pub fn captures(&mut self, wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+        let connected = self.connections.iter_mut().flatten().filter(|one| wanted(&one.host().name));
+        connected.map(|one| Ok((one.host().name.clone(), one.capture()?))).collect()
     }
 
     /// Starts `load` against `server` on all hosts: each process has all of its connections, and a part of the rate.
@@ -370,15 +360,8 @@ fn gone(host: &HostSpec) -> Fault {
 /// # Errors
 /// The load is none that several processes can share.
 fn parts(load: &LoadSpec, hosts: &[HostSpec]) -> Result<Vec<Vec<LoadSpec>>, Fault> {
-    if !matches!(
-        load,
-        LoadSpec::String(_)
-            | LoadSpec::Latency(_)
-            | LoadSpec::Http(_)
-            | LoadSpec::Ldap(_)
-            | LoadSpec::Amqp(_)
-            | LoadSpec::Nats(_)
-    ) {
+    // A queue that is filled is one sequence of operations.
+    if !load.is_of_engine() || matches!(load, LoadSpec::QueueFill(_)) {
         let id = load.workload().about().id;
         let cause = "it cannot be driven from other hosts";
         let remedy = "choose driver string, latency, http, ldap, amqp or nats";

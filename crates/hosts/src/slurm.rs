@@ -10,4 +10,3 @@ mod node_list;
 pub use allocation::{Allocation, SERVER_NODE, check_same_nodes};
 pub use batch_script::{BatchScript, CaseFolder};
 pub use command::{is_exclusive, submit};
-pub use node_list::{MOST_NODES, expand};

@@ -1,18 +1,13 @@
 //! pinwise's own binary on another host: copied once, known by its hash.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
 use machine::{Class, Fault};
-use sha2::{Digest, Sha256};
 
 use crate::host::{HostSpec, Via};
 use crate::transport::Transport;
-
-/// Bytes of the hash that the name has: 2^64 builds until two are likely to share one.
-const HASH_BYTES: usize = 16;
 
 /// Finds the binary at `$1`, or makes the folder for it. Says `present`, or `absent` and the architecture. A folder that is not one's own
 /// is not used: others could put a binary there.
@@ -32,7 +27,8 @@ pub fn stage(host: &HostSpec, exe: &Path, transport: &Transport) -> Result<Strin
     if host.via == Via::Local {
         return Ok(exe.display().to_string());
     }
-    let there = format!("{}/pinwise-{}", folder(host), hash(exe)?);
+    let hash = transport.known_hash.of(exe).map_err(|error| unreadable(exe, &error))?;
+    let there = format!("{}/pinwise-{hash}", folder(host));
     let said = run(host, transport, &["sh", "-c", LOOK, "sh", &there], Stdio::null())?;
     match said.split_whitespace().collect::<Vec<_>>()[..] {
         ["present"] => return Ok(there),
@@ -56,18 +52,6 @@ fn folder(host: &HostSpec) -> String {
         (None, Via::Srun) => format!("/tmp/pinwise-{}", rustix::process::geteuid().as_raw()),
         (None, _) => ".cache/pinwise".into(),
     }
-}
-
-fn hash(exe: &Path) -> Result<String, Fault> {
-    let mut file = File::open(exe).map_err(|error| unreadable(exe, &error))?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer).map_err(|error| unreadable(exe, &error))? {
-            0 => break,
-            bytes => hash.update(&buffer[..bytes]),
-        }
-    }
-    Ok(hash.finalize().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What a command prints there.
@@ -111,20 +95,6 @@ fn unreadable(exe: &Path, error: &std::io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_binary_is_known_by_what_is_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let of = |text: &str| {
-            let path = dir.path().join("exe");
-            std::fs::write(&path, text).unwrap();
-            hash(&path).unwrap()
-        };
-        // sha256("abc"), FIPS 180-2.
-        assert_eq!(of("abc"), "ba7816bf8f01cfea414140de5dae2223");
-        assert_ne!(of("abd"), of("abc"));
-        assert!(hash(Path::new("/nonexistent")).is_err());
-    }
 
     #[test]
     fn the_scripts_put_a_binary_there_once() {

@@ -3,20 +3,17 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use machine::{Class, Fault};
 
 use crate::connection::Connection;
 use crate::host::{self, HostSpec};
-use crate::protocol::{Answer, Ask};
 use crate::transport::Transport;
 
 /// How many hosts are reached at the same time unless the user says otherwise: most of that time passes in waiting for them.
 pub const AT_A_TIME: usize = 16;
 
-/// Takes what came of one host: how many are finished with this one, its name, and its capture (a tar.zst) or why there is none.
-pub type Each<'a> = &'a (dyn Fn(usize, &str, Result<Vec<u8>, Fault>) + Sync);
+/// Takes what came of one host: its name, and its capture (a tar.zst) or why there is none.
+pub type Each<'a> = &'a (dyn Fn(&str, Result<Vec<u8>, Fault>) + Sync);
 
 /// Reaches all `hosts`, `at_most` of them at the same time, and hands the capture of each to `each` as soon as it is there; `exe` is the
 /// binary that is copied to them. A host that fails is handed over with its fault, and stops no other.
@@ -37,58 +34,54 @@ pub fn captures(
     let transport = Transport::new()?;
     let capture = |host: &HostSpec| -> Result<Vec<u8>, Fault> {
         let mut connection = Connection::open(host, exe, &transport)?;
-        capture_of(&mut connection)
+        connection.capture()
     };
-    in_parallel(hosts, at_most, interrupted, &capture, each)
+    hand_over(hosts, at_most, interrupted, &capture, each)
 }
 
-/// The capture of a connected host, a tar.zst.
-///
-/// # Errors
-/// The host is lost, cannot be read, or answers what is no capture.
-fn capture_of(connection: &mut Connection) -> Result<Vec<u8>, Fault> {
-    let answer = connection.ask(Ask::Capture)?;
-    let object = format!("host {}: capture", connection.host().name);
-    match answer {
-        Answer::Capture { archive } => {
-            let decoded = STANDARD.decode(archive);
-            decoded.map_err(|error| Fault::new(Class::WorkloadFailed, object, error, "try again"))
-        }
-        _ => {
-            let cause = "its agent answers what was not asked";
-            let remedy = "this is a bug in pinwise; please report it";
-            Err(Fault::new(Class::WorkloadFailed, object, cause, remedy))
-        }
-    }
-}
-
-/// Has `at_most` threads take one host after the other from the list.
-fn in_parallel(
+/// Hands over what came of each host, until a signal comes.
+fn hand_over(
     hosts: &[HostSpec],
     at_most: usize,
     interrupted: &AtomicBool,
     capture: &(dyn Fn(&HostSpec) -> Result<Vec<u8>, Fault> + Sync),
     each: Each<'_>,
 ) -> Result<(), Fault> {
+    let take = |host: &HostSpec| {
+        let captured = capture(host);
+        // Ctrl-C ends each ssh as well, which is no fault of its host.
+        if !interrupted.load(Ordering::Relaxed) {
+            each(&host.name, captured);
+        }
+    };
+    in_parallel(hosts, at_most, interrupted, "captures of the hosts", &take)
+}
+
+/// Has `at_most` threads take one after the other of a list. `what` is the object of the fault where a signal stops them.
+///
+/// # Errors
+/// `interrupted` was raised, after which no other is taken.
+pub fn in_parallel<T: Sync>(
+    list: &[T],
+    at_most: usize,
+    interrupted: &AtomicBool,
+    what: &str,
+    take: &(dyn Fn(&T) + Sync),
+) -> Result<(), Fault> {
     let is_interrupted = || interrupted.load(Ordering::Relaxed);
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let take_hosts = || {
-        while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !is_interrupted()) {
-            let captured = capture(host);
-            // Ctrl-C ends each ssh as well, which is no fault of its host.
-            if is_interrupted() {
-                return;
-            }
-            each(done.fetch_add(1, Ordering::Relaxed) + 1, &host.name, captured);
+    let next = AtomicUsize::new(0);
+    let take_some = || {
+        while let Some(one) = list.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !is_interrupted()) {
+            take(one);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..at_most.clamp(1, hosts.len().max(1)) {
-            scope.spawn(take_hosts);
+        for _ in 0..at_most.clamp(1, list.len().max(1)) {
+            scope.spawn(take_some);
         }
     });
     match is_interrupted() {
-        true => Err(Fault::new(Class::Interrupted, "captures of the hosts", "stopped by a signal", "")),
+        true => Err(Fault::new(Class::Interrupted, what, "stopped by a signal", "")),
         false => Ok(()),
     }
 }
@@ -117,14 +110,15 @@ mod tests {
             }
         };
         let seen = Mutex::new(Vec::new());
-        let each = |done: usize, name: &str, captured: Result<Vec<u8>, Fault>| {
-            seen.lock().unwrap().push((done, name.to_string(), captured));
+        let each = |name: &str, captured: Result<Vec<u8>, Fault>| {
+            seen.lock().unwrap().push((name.to_string(), captured));
         };
-        in_parallel(&hosts(9), 4, &AtomicBool::new(false), &capture, &each).unwrap();
+        hand_over(&hosts(9), 4, &AtomicBool::new(false), &capture, &each).unwrap();
         let seen = seen.into_inner().unwrap();
-        let done: BTreeSet<usize> = seen.iter().map(|(done, ..)| *done).collect();
-        assert_eq!(done, (1..=9).collect(), "each is counted once");
-        for (_, name, captured) in seen {
+        let names: BTreeSet<String> = seen.iter().map(|(name, _)| name.clone()).collect();
+        assert_eq!(names, hosts(9).into_iter().map(|host| host.name).collect());
+        assert_eq!(seen.len(), 9, "each is handed over once");
+        for (name, captured) in seen {
             match captured {
                 Ok(bytes) => assert_eq!(bytes, name.as_bytes()),
                 Err(fault) => assert!(name == "node3" && fault.to_string().contains("host node3: is down")),
@@ -142,7 +136,7 @@ mod tests {
             running.fetch_sub(1, Ordering::SeqCst);
             Ok(Vec::new())
         };
-        in_parallel(&hosts(6), 3, &AtomicBool::new(false), &capture, &|_, _, _| {}).unwrap();
+        hand_over(&hosts(6), 3, &AtomicBool::new(false), &capture, &|_, _| {}).unwrap();
         assert_eq!(most.load(Ordering::SeqCst), 3);
     }
 
@@ -158,10 +152,10 @@ mod tests {
             Ok(Vec::new())
         };
         let seen = Mutex::new(Vec::new());
-        let each = |_: usize, name: &str, _: Result<Vec<u8>, Fault>| {
+        let each = |name: &str, _: Result<Vec<u8>, Fault>| {
             seen.lock().unwrap().push(name.to_string());
         };
-        let fault = in_parallel(&hosts(9), 1, &interrupted, &capture, &each).unwrap_err();
+        let fault = hand_over(&hosts(9), 1, &interrupted, &capture, &each).unwrap_err();
         assert_eq!(fault.class, Class::Interrupted);
         assert_eq!((reached.into_inner(), seen.into_inner().unwrap()), (2, vec!["node0".to_string()]));
     }
@@ -169,7 +163,7 @@ mod tests {
     #[test]
     fn a_list_without_hosts_is_finished_at_once_and_one_that_makes_no_sense_is_refused() {
         let (flag, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let each = |_: usize, _: &str, _: Result<Vec<u8>, Fault>| {
+        let each = |_: &str, _: Result<Vec<u8>, Fault>| {
             calls.fetch_add(1, Ordering::SeqCst);
         };
         captures(&[], Path::new("/nonexistent"), 0, &flag, &each).unwrap();

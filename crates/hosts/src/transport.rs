@@ -1,10 +1,11 @@
 //! How a command is run on another host: by the system's own ssh(1), by srun(1), or right here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use machine::{Class, Fault, program_path};
 
+use crate::binary_hash::KnownHash;
 use crate::host::{HostSpec, Via};
 
 /// A control socket has to fit into sun_path: 108 bytes, of which ssh needs some for a name that it makes itself.
@@ -13,12 +14,17 @@ const LONGEST_CONTROL_FOLDER: usize = 48;
 /// Seconds after which ssh gives up on a host that does not answer at all.
 const CONNECT_TIMEOUT_S: u32 = 15;
 
+/// Options of srun for a command that is run once, on one node of an allocation, beside whatever else runs there.
+pub(crate) const STEP: [&str; 4] = ["--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none"];
+
 /// Runs commands on other hosts. The first ssh to a host is kept open for those that follow (ControlMaster), in a folder that goes with
 /// this.
 #[derive(Debug)]
 pub struct Transport {
     /// Holds the control sockets; none where its path would be too long for one.
     control: Option<PathBuf>,
+    /// That of the binary that hosts get.
+    pub(crate) known_hash: KnownHash,
 }
 
 impl Transport {
@@ -28,12 +34,12 @@ impl Transport {
         let unique = format!("pinwise-{}-{}", std::process::id(), load::monotonic_ns());
         let folder = std::env::temp_dir().join(unique);
         if folder.as_os_str().len() > LONGEST_CONTROL_FOLDER {
-            return Ok(Self { control: None });
+            return Ok(Self { control: None, known_hash: KnownHash::default() });
         }
         rustix::fs::mkdir(&folder, rustix::fs::Mode::from_raw_mode(0o700)).map_err(|error| {
             Fault::io(folder.display(), &error.into(), "set TMPDIR to a folder that you may write to")
         })?;
-        Ok(Self { control: Some(folder) })
+        Ok(Self { control: Some(folder), known_hash: KnownHash::default() })
     }
 
     /// The command of this host that runs `argv` on `host`, with its standard streams.
@@ -49,7 +55,7 @@ impl Transport {
     }
 
     fn ssh(&self, host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
-        let mut ssh = Command::new(program(host, "ssh", "install openssh-client")?);
+        let mut ssh = Command::new(installed(host, "ssh", "install openssh-client")?);
         ssh.args(["-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=5"]);
         ssh.arg("-o").arg(format!("ConnectTimeout={CONNECT_TIMEOUT_S}"));
         if let Some(folder) = &self.control {
@@ -72,8 +78,8 @@ impl Drop for Transport {
 
 fn srun(host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
     let mut srun =
-        Command::new(program(host, "srun", "install slurm-client, and run this within an allocation")?);
-    srun.args(["--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--quiet"]);
+        Command::new(installed(host, "srun", "install slurm-client, and run this within an allocation")?);
+    srun.args(STEP).arg("--quiet");
     srun.arg(format!("--nodelist={}", host.name)).args(argv);
     Ok(srun)
 }
@@ -90,7 +96,7 @@ fn local(host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
     let mut command = match &host.netns {
         None => Command::new(first),
         Some(name) => {
-            let mut within = Command::new(program(host, "ip", "install iproute2")?);
+            let mut within = Command::new(installed(host, "ip", "install iproute2")?);
             within.args(["netns", "exec", name, first]);
             within
         }
@@ -101,19 +107,23 @@ fn local(host: &HostSpec, argv: &[&str]) -> Result<Command, Fault> {
     Ok(command)
 }
 
-/// A program of the user's PATH, else of the system: ssh may be a wrapper of the site's own.
-fn program(host: &HostSpec, name: &str, remedy: &str) -> Result<PathBuf, Fault> {
+/// A program of the user's PATH, else of the system: ssh may be a wrapper of the site's own, and Slurm be in a folder of its own.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH");
-    program_path::in_path(Path::new(name).as_os_str(), path.as_deref())
-        .or_else(|| program_path::of_system(name))
-        .ok_or_else(|| {
-            let object = format!("host {}: {name}", host.name);
-            Fault::new(Class::MachineLacks, object, "the program is not installed", remedy)
-        })
+    program_path::in_path(name.as_ref(), path.as_deref()).or_else(|| program_path::of_system(name))
+}
+
+fn installed(host: &HostSpec, name: &str, remedy: &str) -> Result<PathBuf, Fault> {
+    program(name).ok_or_else(|| {
+        let object = format!("host {}: {name}", host.name);
+        Fault::new(Class::MachineLacks, object, "the program is not installed", remedy)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn words(command: &Command) -> Vec<String> {

@@ -4,7 +4,6 @@ mod mask;
 mod names;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -246,12 +245,22 @@ impl Capture {
         self.index_text().and_then(|text| folder.replace(INDEX, &text)).map_err(|e| fault(INDEX, e))
     }
 
+    /// The capture as an archive (tar.zst).
+    ///
+    /// # Errors
+    /// It cannot be compressed, which is a bug.
+    pub fn archive(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.write_stream(&mut bytes, "machine")?;
+        Ok(bytes)
+    }
+
     fn write_archive(&self, path: &Path, top: &str) -> io::Result<()> {
         named::replace_with(path, |file| self.write_stream(file, top))
     }
 
-    fn write_stream(&self, file: &mut File, top: &str) -> io::Result<()> {
-        let mut builder = tar::Builder::new(zstd::Encoder::new(BufWriter::new(file), 0)?);
+    fn write_stream(&self, to: impl Write, top: &str) -> io::Result<()> {
+        let mut builder = tar::Builder::new(zstd::Encoder::new(BufWriter::new(to), 0)?);
         let mut append = |name: &str, content: &[u8]| {
             let mut header = tar::Header::new_gnu();
             header.set_size(content.len() as u64);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::procfs::stat;
+use crate::procfs::{cpuinfo, stat};
 use crate::{Notes, ReadError, Root};
 
 /// Whether a hypervisor runs below the kernel.
@@ -83,8 +83,8 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Virtualization {
 /// Whether the CPU (x86) says that a hypervisor runs below; `None` where /proc/cpuinfo has no such line.
 fn flags(root: &Root) -> Option<bool> {
     let text = root.read("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == "flags"))?;
-    Some(line.split_whitespace().any(|flag| flag == "hypervisor"))
+    let flags = cpuinfo::first(&text, "flags")?;
+    Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 fn steal_share(root: &Root) -> Result<f64, ReadError> {

@@ -66,7 +66,6 @@ pub struct Rows {
 impl Rows {
     /// An empty collection; threads of `watched` and its descendants are to be read too.
     pub(crate) fn new(root: &Root, watched: Option<ProcessRef>) -> Self {
-        let user_hz = root.fact("clock_ticks").ok().and_then(|text| text.trim().parse().ok());
         Self {
             registry: Registry::default(),
             last: Vec::new(),
@@ -75,7 +74,7 @@ impl Rows {
             memory: HashMap::new(),
             watched,
             beside: Vec::new(),
-            tick_ns: 1_000_000_000 / user_hz.filter(|hz| *hz > 0).unwrap_or(USUAL_USER_HZ),
+            tick_ns: 1_000_000_000 / root.ticks_per_s().unwrap_or(USUAL_USER_HZ),
             probe: "",
             cursor: 0,
             layout: Vec::new(),

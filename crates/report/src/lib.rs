@@ -21,6 +21,7 @@ mod grid;
 pub mod map;
 pub mod markup;
 pub mod number;
+mod parquet_file;
 pub mod plan_text;
 pub mod svg;
 pub mod trace;

@@ -1,5 +1,7 @@
 //! Numbers as people read them. One place, so that the terminal and the page never disagree.
 
+use machine::wording::plural;
+
 /// Digits after the point that figures of this size deserve: about four significant digits.
 pub fn decimals_for(size: f64) -> usize {
     match size.abs() {
@@ -53,6 +55,11 @@ pub fn coefficient(value: f64) -> String {
 /// A whole number with thousands separated.
 pub fn count(value: usize) -> String {
     grouped(value as f64, 0)
+}
+
+/// A count with its noun: `1 package`, `1,024 CPUs`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{} {}", self::count(count), plural(noun, count))
 }
 
 /// A ratio as a change without its unit: `-26.1` for 0.739.

@@ -14,11 +14,7 @@ use crate::trial::Trial;
 /// its end. Blocks that were added later are behind its end: all error of these looks is spent by then.
 pub fn planned(study: &Resolved) -> Vec<usize> {
     let blocks = study.planned_blocks();
-    let mut looks: Vec<usize> =
-        study.recipe.budget.looks.iter().copied().filter(|look| *look < blocks).collect();
-    looks.push(blocks);
-    looks.sort_unstable();
-    looks.dedup();
+    let mut looks = study.recipe.budget.looks_and_end(blocks);
     if looks.len() > 1 {
         let known = Looks::new(&looks, study.recipe.precision.alpha);
         let without = known.map(|looks| looks.without_level()).unwrap_or_default();

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use self::direction::Direction;
 pub use self::dose::DoseOptions;
 pub use self::factor::{BootLevel, Factor, Fill};
+pub(crate) use self::looks::FEWEST_BLOCKS;
 pub use self::neighbour::NeighbourSpec;
 use self::place::Place;
 pub use self::schema::{SCHEMA, schema};

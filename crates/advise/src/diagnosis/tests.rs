@@ -118,19 +118,24 @@ fn what_came_from_swap_is_not_guessed_where_its_counter_is_odd() {
     assert_eq!(said.count(), 2, "{:?}", diagnosis.missing);
 }
 
+/// A cgroup with a memory limit, of which so much is in use; nothing else is known of it.
+fn limited(cgroup: &str, limit_mib: u64, used_mib: u64) -> MemoryUse {
+    MemoryUse {
+        cgroup: cgroup.into(),
+        file: format!("/sys/fs/cgroup{cgroup}/memory.max"),
+        limit_bytes: limit_mib << 20,
+        used_bytes: Some(used_mib << 20),
+        anonymous_bytes: None,
+        swapped_bytes: None,
+        peak_bytes: None,
+        limit_hits: None,
+    }
+}
+
 #[test]
 fn swap_at_the_limit_of_a_cgroup_is_the_limits() {
     let mut seen = situation().blocked(2 * TENTH, 500).swapped_in(1_000);
-    seen.memory = vec![MemoryUse {
-        cgroup: "/db".into(),
-        file: "/sys/fs/cgroup/db/memory.max".into(),
-        limit_bytes: 96 << 20,
-        used_bytes: Some(96 << 20),
-        anonymous_bytes: None,
-        swapped_bytes: Some(37 << 20),
-        peak_bytes: None,
-        limit_hits: None,
-    }];
+    seen.memory = vec![MemoryUse { swapped_bytes: Some(37 << 20), ..limited("/db", 96, 96) }];
     let cause = diagnose(&seen).causes.remove(0);
     assert_eq!(cause.id.to_string(), "swap/cgroup:/db");
     // What is used and what is in swap, a tenth more, in steps of 16 MiB.
@@ -142,16 +147,8 @@ fn a_limit_that_was_met_is_named_though_the_server_was_emptied_by_the_end() {
     let mut seen = situation().blocked(2 * TENTH, 500).swapped_in(1_000);
     // A study switches its swap on for each trial, and the machine was read before.
     seen.machine.memory.swap_total_bytes = Some(0);
-    seen.memory = vec![MemoryUse {
-        cgroup: "/queue".into(),
-        file: "/sys/fs/cgroup/memory/queue/memory.limit_in_bytes".into(),
-        limit_bytes: 800 << 20,
-        used_bytes: Some(1 << 20),
-        anonymous_bytes: None,
-        swapped_bytes: Some(300 << 10),
-        peak_bytes: None,
-        limit_hits: Some(2_000),
-    }];
+    let swapped_bytes = Some(300 << 10);
+    seen.memory = vec![MemoryUse { swapped_bytes, limit_hits: Some(2_000), ..limited("/queue", 800, 1) }];
     let named = |seen: &Situation| {
         let cause = diagnose(seen).causes.remove(0);
         (cause.id.to_string(), cause.remedies[0].words.clone())
@@ -194,16 +191,7 @@ fn freeing_memory_at_a_limit_that_was_met_is_the_limits() {
         let mut seen = situation();
         let reclaim = Stretches { count: 500, total_ns: TENTH, ..Stretches::default() };
         seen.account.as_mut().unwrap().threads[0].reclaim = reclaim;
-        seen.memory = vec![MemoryUse {
-            cgroup: "/queue".into(),
-            file: "memory.max".into(),
-            limit_bytes: 800 << 20,
-            used_bytes: Some(1 << 20),
-            anonymous_bytes: None,
-            swapped_bytes: None,
-            peak_bytes: None,
-            limit_hits: hits,
-        }];
+        seen.memory = vec![MemoryUse { limit_hits: hits, ..limited("/queue", 800, 1) }];
         causes(&seen)
     };
     assert!(of(Some(9)).contains(&"reclaim/cgroup:/queue".to_string()), "{:?}", of(Some(9)));

@@ -160,7 +160,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         }
         F::Turbo => ("turbo", 8.0, "Without turbo a busy core is a quarter slower or more."),
         F::NetworkCard => {
-            ("network-card", 10.0, "A card is missing, is one more, or is served by another driver.")
+            ("network-card", 10.0, "A card is missing or additional, or is served by another driver.")
         }
         F::CardNode => (
             "card-node",
@@ -206,10 +206,10 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::TransmitSteering => {
             ("transmit-steering", 5.0, "It decides which CPUs share a queue, and its lock, when they send.")
         }
-        F::Disks => ("disks", 8.0, "A disk is missing, or is one more."),
+        F::Disks => ("disks", 8.0, "A disk is missing or additional."),
         F::DiskBytes => ("disk-bytes", 4.0, "Disks of another size are other models, with another latency."),
         F::Accelerators => {
-            ("accelerators", 9.0, "A device is missing, is one more, or is served by another driver.")
+            ("accelerators", 9.0, "A device is missing or additional, or is served by another driver.")
         }
         F::DeviceNodes => (
             "device-nodes",

@@ -6,7 +6,7 @@ use machine::CpuSet;
 
 use super::FeatureId;
 use super::feature::Comparison;
-use super::reduced::{Reduced, cpus_of};
+use super::reduced::Reduced;
 use super::symbols::Symbols;
 use super::values::{Key, Value};
 
@@ -77,8 +77,8 @@ impl<'a> Bench<'a> {
                 return against(Value::Absent, absent + known, cells);
             }
             let having: HashSet<usize> = cells.iter().map(|(place, _)| *place).collect();
-            let lacking = knowing.iter().filter(|place| !having.contains(*place));
-            cells.extend(lacking.map(|place| (*place, Value::Absent)));
+            let without = knowing.iter().filter(|place| !having.contains(*place));
+            cells.extend(without.map(|place| (*place, Value::Absent)));
         }
         cells.retain(|(_, value)| *value != Value::Unknown);
         match key.feature.comparison() {
@@ -96,6 +96,11 @@ impl<'a> Bench<'a> {
         let (Some(usual), Some(here), Some(online)) = (usual, here, online) else { return false };
         usual.intersection(online) == here.intersection(online)
     }
+}
+
+/// The CPUs of a text that [`CpuSet`] wrote; `None` for any other.
+fn cpus_of(text: &str) -> Option<CpuSet> {
+    CpuSet::from_list(text).ok()
 }
 
 fn is_usual(count: usize, of: usize) -> bool {

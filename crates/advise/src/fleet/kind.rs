@@ -7,7 +7,7 @@ use machine::topology::caches::CacheType;
 use machine::wording::counted;
 use machine::{FactId, Machine};
 
-use super::layout::Layout;
+use super::layout::{Layout, is_unread};
 use super::processor::Processor;
 use super::reduced::Reduced;
 use super::symbols::{Symbol, Symbols, digest};
@@ -113,8 +113,7 @@ fn core_kinds(machine: &Machine, layout: &Layout) -> Option<String> {
 
 /// Levels, types and sizes. How many cores share one is state: firmware and hypervisors show that in several ways.
 fn caches(machine: &Machine, layout: &Layout) -> Option<String> {
-    let unread = machine.missing.iter().any(|missing| missing.is(&FactId::Caches));
-    if machine.caches.is_empty() || unread || !layout.is_whole() {
+    if machine.caches.is_empty() || is_unread(machine, &FactId::Caches) || !layout.is_whole() {
         return None;
     }
     let letter = |kind: CacheType| match kind {
@@ -154,13 +153,8 @@ pub(super) fn group(hosts: &[Reduced], symbols: &Symbols) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (kind, mut hosts, text) in kinds {
         // Of groups with as many hosts the first one is taken, which is that of the lowest text among those that show most.
-        let mut best: Option<&mut Group> = None;
-        for group in groups.iter_mut().filter(|group| kind.could_be(&group.kind)) {
-            if best.as_ref().is_none_or(|best| group.whole > best.whole) {
-                best = Some(group);
-            }
-        }
-        match best {
+        let possible = groups.iter_mut().rev().filter(|group| kind.could_be(&group.kind));
+        match possible.max_by_key(|group| group.whole) {
             Some(group) => group.hosts.append(&mut hosts),
             None => {
                 let id = format!("{:08x}", digest(&text));

@@ -26,7 +26,7 @@ impl Layout {
         let cpus = machine.online();
         let online = machine.cores();
         let in_cores: usize = online.iter().map(CpuSet::len).sum();
-        let unread = machine.missing.iter().any(|missing| missing.is(&FactId::Cpus));
+        let unread = is_unread(machine, &FactId::Cpus);
         if cpus.is_empty() || in_cores != cpus.len() || unread || is_cut_at_boot(machine) {
             return Self { online, ..Self::default() };
         }
@@ -39,6 +39,11 @@ impl Layout {
     pub(super) fn is_whole(&self) -> bool {
         self.cores.is_some() && self.hidden == 0
     }
+}
+
+/// Whether this fact could not be read.
+pub(super) fn is_unread(machine: &Machine, fact: &FactId) -> bool {
+    machine.missing.iter().any(|missing| missing.is(fact))
 }
 
 /// Whether the command line leaves CPUs out, so that they are not even present.
@@ -78,7 +83,7 @@ fn hidden(machine: &Machine, online: &[CpuSet], offline: usize) -> usize {
 
 fn packages(machine: &Machine, cpus: &CpuSet, online: &[CpuSet], hidden: usize) -> Option<usize> {
     let in_packages: usize = machine.packages.iter().map(CpuSet::len).sum();
-    let unread = machine.missing.iter().any(|missing| missing.is(&FactId::Package));
+    let unread = is_unread(machine, &FactId::Package);
     if machine.packages.is_empty() || in_packages != cpus.len() || unread {
         return None;
     }

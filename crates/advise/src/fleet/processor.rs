@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use machine::procfs::cpuinfo;
+
 /// Model and microcode of the CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Processor {
@@ -31,9 +33,9 @@ impl Processor {
     }
 }
 
+/// Those that say something.
 fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let pairs = text.lines().filter_map(|line| line.split_once(':'));
-    pairs.map(|(key, value)| (key.trim(), value.trim())).filter(|(_, value)| !value.is_empty())
+    cpuinfo::lines(text).filter(|(_, value)| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -43,8 +45,9 @@ mod tests {
     #[test]
     fn model_and_microcode_of_x86_and_of_others() {
         let x86 = "processor\t: 0\nmodel name\t: A 1\nmicrocode\t: 0x2\n\nprocessor\t: 1\nmodel name\t: A 1\nmicrocode\t: 0x1\n";
-        let told = Processor::from_cpuinfo(x86);
-        assert_eq!((told.model.as_deref(), told.microcode.as_deref()), (Some("A 1"), Some("0x1, 0x2")));
+        let processor = Processor::from_cpuinfo(x86);
+        assert_eq!(processor.model.as_deref(), Some("A 1"));
+        assert_eq!(processor.microcode.as_deref(), Some("0x1, 0x2"));
         let arm = Processor::from_cpuinfo("processor : 0\nCPU implementer : 0x41\nCPU part : 0xd0c\n");
         assert_eq!(arm.model.as_deref(), Some("CPU of maker 0x41, part 0xd0c"));
         assert_eq!(arm.microcode, None);

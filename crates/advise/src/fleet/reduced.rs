@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use machine::Machine;
 use machine::devices::DeviceKind;
-use machine::{CpuSet, Machine};
 
 use super::FeatureId;
 use super::facts::{self, Facts};
@@ -71,9 +71,4 @@ fn knows_all(machine: &Machine) -> Vec<FeatureId> {
         known.extend([FeatureId::Owner, FeatureId::OwnerSetting]);
     }
     known
-}
-
-/// The CPUs of a text that [`CpuSet`] wrote; `None` for any other.
-pub(super) fn cpus_of(text: &str) -> Option<CpuSet> {
-    CpuSet::from_list(text).ok()
 }

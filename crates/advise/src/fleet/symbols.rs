@@ -38,7 +38,7 @@ impl Symbols {
     }
 }
 
-/// The text, or as much of it as is kept, with a digest that tells long texts apart.
+/// The text, or as much of it as is kept, with a digest that distinguishes long texts.
 fn bounded(text: &str) -> Cow<'_, str> {
     if text.len() <= MOST_BYTES {
         return Cow::Borrowed(text);

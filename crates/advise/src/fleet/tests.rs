@@ -5,12 +5,11 @@ mod simulated;
 
 use std::sync::LazyLock;
 
-use machine::devices::{Device, DeviceKind};
 use machine::{CpuSet, FactId, Machine, Missing};
 use proptest::prelude::*;
 
 use super::{FeatureId, Fleet, Grouper, Processor, Shape};
-use injections::without_cpus;
+use injections::{card, without_cpus};
 use simulated::{base, hosts_of, processor};
 
 /// Groups hosts of the same model.
@@ -34,7 +33,7 @@ fn one_shape(machines: &[Machine]) -> Shape {
     fleet.shapes.remove(0)
 }
 
-fn told(shape: &Shape) -> Vec<(FeatureId, &str, &str, &str)> {
+fn differences(shape: &Shape) -> Vec<(FeatureId, &str, &str, &str)> {
     shape
         .differences
         .iter()
@@ -53,15 +52,15 @@ fn hosts_of_one_kind_are_one_shape_whatever_is_switched() {
     let mut without_smt = off("4-7");
     without_smt.kernel.smt = Some("off".into());
     let shape = one_shape(&three_and(without_smt));
-    assert_eq!(told(&shape), [(FeatureId::Smt, "", "on", "off")]);
+    assert_eq!(differences(&shape), [(FeatureId::Smt, "", "on", "off")]);
     assert_eq!(shape.title, "2 packages, 4 cores, 8 CPUs, 2 nodes, Model A, guest");
     assert_eq!(shape.hosts, ["host0", "host1", "host2", "host3"]);
     assert_eq!(shape.features["card-node eth0"], "node 1");
     let shape = one_shape(&three_and(off("3,7")));
-    assert_eq!(told(&shape), [(FeatureId::CpusOffline, "", "none", "3,7")]);
+    assert_eq!(differences(&shape), [(FeatureId::CpusOffline, "", "none", "3,7")]);
     assert_eq!((shape.differences[0].shared_by, shape.differences[0].host.as_str()), (3, "host3"));
     let shape = one_shape(&three_and(off("2-3,6-7")));
-    assert_eq!(told(&shape)[0], (FeatureId::CpusOffline, "", "none", "2-3,6-7"), "all of a package");
+    assert_eq!(differences(&shape)[0], (FeatureId::CpusOffline, "", "none", "2-3,6-7"), "all of a package");
 }
 
 #[test]
@@ -69,7 +68,7 @@ fn smt_that_firmware_switched_off_is_a_difference_and_not_a_shape() {
     let mut without_smt = without_cpus(base("two-node-smt"), &"4-7".parse().unwrap());
     without_smt.cpus.retain(|cpu| cpu.online);
     without_smt.kernel.smt = Some("notsupported".into());
-    assert_eq!(told(&one_shape(&three_and(without_smt))), [(FeatureId::Smt, "", "on", "none")]);
+    assert_eq!(differences(&one_shape(&three_and(without_smt))), [(FeatureId::Smt, "", "on", "none")]);
 }
 
 #[test]
@@ -94,9 +93,9 @@ fn hosts_of_another_model_or_with_more_cores_are_another_shape() {
 fn without_models_hosts_are_grouped_by_the_rest_of_their_hardware() {
     let mut grouper = Grouper::default();
     for (number, fixture) in ["two-node-smt", "artemis", "deep-idle", "artemis"].iter().enumerate() {
-        grouper.add(&format!("host{number}"), &base(fixture));
+        grouper.add_with(&format!("host{number}"), &base(fixture), &Processor::default());
     }
-    grouper.add("empty", &Machine::default());
+    grouper.add_with("empty", &Machine::default(), &Processor::default());
     let fleet = grouper.finish();
     assert_eq!((fleet.shapes.len(), fleet.shapes[0].hosts.len()), (4, 2));
     assert!(
@@ -123,7 +122,7 @@ fn what_is_not_known_is_no_difference_and_a_basic_fact_is_listed_as_unread() {
     let shape = one_shape(&three_and(unknown));
     // No driver of the clock is what the capture shows, with a driver of the idle states beside it.
     assert_eq!(
-        told(&shape),
+        differences(&shape),
         [
             (FeatureId::FrequencyDriver, "", "intel_pstate", "none"),
             (FeatureId::Unreadable, "nodes", "known", "permission denied"),
@@ -155,26 +154,21 @@ fn values_of_two_hosts_stand_side_by_side_and_those_of_many_are_cut() {
 fn cards_are_matched_by_name_and_else_by_driver() {
     let named = |name: &str| {
         let mut machine = base("two-node-smt");
-        machine
-            .devices
-            .iter_mut()
-            .filter(|device| device.name == "eth0")
-            .for_each(|card| card.name = name.into());
+        card(&mut machine).unwrap().name = name.into();
         machine
     };
     let mut renamed = named("enp59s0");
-    let is_card = |device: &&mut Device| device.kind == DeviceKind::Net && !device.is_virtual;
-    renamed.devices.iter_mut().filter(is_card).for_each(|card| card.speed_mbit = Some(10_000));
+    card(&mut renamed).unwrap().speed_mbit = Some(10_000);
     let shape = one_shape(&three_and(renamed));
-    assert_eq!(told(&shape), [(FeatureId::CardSpeed, "enp59s0", "25 Gbit/s", "10 Gbit/s")]);
+    assert_eq!(differences(&shape), [(FeatureId::CardSpeed, "enp59s0", "25 Gbit/s", "10 Gbit/s")]);
     let mut other_driver = named("enp59s0");
-    other_driver.devices.iter_mut().filter(is_card).for_each(|card| card.driver = Some("igb".into()));
+    card(&mut other_driver).unwrap().driver = Some("igb".into());
     let shape = one_shape(&three_and(other_driver));
     let cards = [
         (FeatureId::NetworkCard, "enp59s0", "not there", "igb"),
         (FeatureId::NetworkCard, "eth0", "virtio_net", "not there"),
     ];
-    assert_eq!(told(&shape), cards);
+    assert_eq!(differences(&shape), cards);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::Step;
 /// Most blocks that one step proposes, as a multiple of those that the study was planned with.
 const MOST_TIMES_PLANNED: usize = 2;
 /// A larger number of blocks than this is none that anybody could run: the ratio lies on the margin.
-const MOST_TOLD: f64 = 1e5;
+const MOST_NAMED: f64 = 1e5;
 
 /// Running more blocks, or that so many would be needed that something else comes first; `None` where everything is decided, and where blocks
 /// cannot be added.
@@ -41,7 +41,7 @@ pub(super) fn more_blocks(facts: &Facts) -> Option<Step> {
 }
 
 fn too_many(facts: &Facts, needed: f64) -> Step {
-    let blocks = (needed <= MOST_TOLD).then_some(needed as usize);
+    let blocks = (needed <= MOST_NAMED).then_some(needed as usize);
     let about_s =
         blocks.zip(block_s(facts)).map(|(blocks, block_s)| (blocks as f64 * block_s).round() as u64);
     Step::TooManyBlocks { blocks, about_s }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_would_not_decide_it_are_not_offered_and_how_many_would_is_told() {
+    fn blocks_that_would_not_decide_it_are_not_offered_and_how_many_would_is_named() {
         let margin = 0.03f64.ln_1p();
         let mut facts = open(20, margin * 4.999);
         for seen in &mut facts.trials {

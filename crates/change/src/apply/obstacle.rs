@@ -11,9 +11,7 @@ use machine::{Act, Class, CpuSet, Fault, Planned, Root, ThreadRef};
 
 use crate::acts::{DEADLINE, PINNED_BY_KERNEL, operation, refusal};
 use crate::kernel::Kernel;
-
-/// SCHED_DEADLINE of include/uapi/linux/sched.h.
-const SCHED_DEADLINE: u32 = 6;
+use crate::kernel::threads::sched::SCHED_DEADLINE;
 
 /// The knob that gives cgroups their CPUs: after it a thread may be allowed elsewhere.
 const CPUSET: &str = "cpuset";

@@ -147,11 +147,9 @@ fn not_driven() -> Fault {
     Fault::new(Class::Usage, "load command", cause, "choose another driver ('pinwise list workloads')")
 }
 
-/// A temporary folder that nobody else can have made.
-pub(super) fn private_folder() -> Result<OwnFolder, Fault> {
+/// A temporary folder for what the processes print; one that is there already and belongs to others is refused.
+fn private_folder() -> Result<OwnFolder, Fault> {
     let unique = format!("pinwise-agent-{}-{}", std::process::id(), load::monotonic_ns());
     let path: PathBuf = std::env::temp_dir().join(unique);
-    std::fs::create_dir(&path)
-        .map_err(|e| Fault::io(path.display(), &e, "set TMPDIR to a folder that you may write to"))?;
     OwnFolder::make(&path, Reach::Owner)
 }

@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use machine::own_folder::named;
-use machine::{Class, Fault, Machine, Root};
+use machine::{Class, CpuSet, Fault, Machine, Root};
 
 use crate::protocol::{Hello, PROTOCOL};
 
@@ -25,10 +24,18 @@ pub(super) fn hello() -> Result<Hello, Fault> {
         hostname: uname.nodename().to_string_lossy().into_owned(),
         boot_id: boot_id.trim().into(),
         arch: uname.machine().to_string_lossy().into_owned(),
-        cpus_online: Machine::read(&root).online().len() as u32,
+        cpus_online: cpus_online(&root)?,
         root: rustix::process::geteuid().is_root(),
         controller: controller(std::env::var("SSH_CONNECTION").ok().as_deref()),
     })
+}
+
+/// How many CPUs are online: the one fact that a greeting needs of the machine.
+fn cpus_online(root: &Root) -> Result<u32, Fault> {
+    let (path, remedy) = ("/sys/devices/system/cpu/online", "mount /sys");
+    let list = root.read(path).map_err(|error| Fault::new(Class::MachineLacks, path, error, remedy))?;
+    let online = CpuSet::from_list(list.trim());
+    online.map(|cpus| cpus.len() as u32).map_err(|error| Fault::new(Class::MachineLacks, path, error, remedy))
 }
 
 /// The client of `SSH_CONNECTION`, which sshd(8) sets: client address and port, server address and port.
@@ -40,7 +47,7 @@ fn controller(ssh_connection: Option<&str>) -> Option<IpAddr> {
 /// The capture of this host, an archive in base64.
 ///
 /// # Errors
-/// It cannot be written to a temporary folder.
+/// Nothing was recorded, or it cannot be compressed.
 pub(super) fn capture() -> Result<String, Fault> {
     let root = Root::recording(Root::live());
     let _ = Machine::read(&root);
@@ -49,13 +56,8 @@ pub(super) fn capture() -> Result<String, Fault> {
         Fault::new(Class::Storage, "capture", "nothing was recorded", remedy)
     })?;
     capture.mask();
-    let folder = super::load_parts::private_folder()?;
-    let path = folder.path().join("machine.tar.zst");
-    let read = capture
-        .write(&path)
-        .and_then(|()| named::read(&path).map_err(|e| Fault::io(path.display(), &e, "free some space")));
-    let _ = std::fs::remove_dir_all(folder.path());
-    Ok(STANDARD.encode(read?))
+    let archive = capture.archive().map_err(|error| Fault::io("capture", &error, "try again"))?;
+    Ok(STANDARD.encode(archive))
 }
 
 #[cfg(test)]

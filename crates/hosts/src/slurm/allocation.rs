@@ -6,6 +6,7 @@ use machine::{Class, Fault};
 
 use super::node_list;
 use crate::host::{HostSpec, Role, Via};
+use crate::transport::STEP;
 
 /// The note of a recipe that names the node of the server. Its load hosts are among its hosts.
 pub const SERVER_NODE: &str = "slurm_server_node";
@@ -99,7 +100,7 @@ fn elsewhere(job: u32, nodes: &[String], hostname: &str) -> Fault {
 
 /// The step that runs a command on one node of an allocation, beside whatever else runs there.
 fn step_on(node: &str) -> String {
-    format!("srun --overlap --nodes=1 --ntasks=1 --cpu-bind=none --nodelist={node}")
+    format!("srun {} --nodelist={node}", STEP.join(" "))
 }
 
 /// Holds the allocation that a study goes on in to that of its case: its blocks compare places of those hosts. `server` and `load` are the

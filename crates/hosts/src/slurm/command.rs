@@ -1,10 +1,11 @@
 //! Programs of Slurm.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use machine::{Class, Fault, program_path};
+use machine::{Class, Fault};
+
+use crate::transport::program;
 
 /// Hands a script to sbatch(1); the number of its job.
 ///
@@ -51,13 +52,6 @@ pub fn is_exclusive(job: u32) -> Option<bool> {
 /// `OverSubscribe` of what `scontrol show job` prints: NO of an exclusive job, else YES, OK, USER or MCS.
 fn over_subscribe(text: &str) -> Option<&str> {
     text.split_whitespace().find_map(|word| word.strip_prefix("OverSubscribe="))
-}
-
-/// A program of the user's PATH, else of the system: sites have Slurm in folders of their own.
-pub(super) fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH");
-    program_path::in_path(Path::new(name).as_os_str(), path.as_deref())
-        .or_else(|| program_path::of_system(name))
 }
 
 /// What a program prints that ends well.

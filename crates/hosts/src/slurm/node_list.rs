@@ -3,7 +3,7 @@
 use machine::{Class, Fault};
 
 /// Most nodes of a list: a few characters can stand for any number.
-pub const MOST_NODES: usize = 10_000;
+const MOST_NODES: usize = 10_000;
 
 /// Longest list, bytes: the kernel passes no longer variable.
 const MOST_BYTES: usize = 128 << 10;
@@ -21,7 +21,7 @@ const MOST_QUOTED: usize = 60;
 ///
 /// # Errors
 /// The list is empty, malformed or too long, or stands for more than [`MOST_NODES`] nodes.
-pub fn expand(list: &str) -> Result<Vec<String>, Fault> {
+pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
     names(list.trim()).map_err(|cause| {
         let quoted: String = list.chars().take(MOST_QUOTED).collect();
         let remedy = "it should read as n[1-3,5],m7: see SLURM_JOB_NODELIST in sbatch(1)";

@@ -45,26 +45,13 @@ pub(super) fn start_at(start_at_ns: u64) -> [String; 2] {
     [START_AT.into(), start_at_ns.to_string()]
 }
 
-/// Takes out of the flags whether the start is to be announced; it is no option of the load.
-pub(super) fn take_announce(args: &[String]) -> (Vec<String>, bool) {
-    let others: Vec<String> = args.iter().filter(|arg| *arg != ANNOUNCE).cloned().collect();
-    let announces = others.len() < args.len();
-    (others, announces)
-}
-
-/// Takes the moment of the start out of the flags; it is no option of the load.
-///
-/// # Errors
-/// The flag is given twice or is followed by no number.
-pub(super) fn take_start(args: &[String]) -> Result<(Vec<String>, Option<u64>), Fault> {
-    let Some(at) = args.iter().position(|arg| arg == START_AT) else { return Ok((args.to_vec(), None)) };
-    let given = args.get(at + 1).and_then(|value| value.parse().ok());
-    let mut others = args.to_vec();
-    others.drain(at..(at + 2).min(args.len()));
-    match given {
-        Some(_) if !others.iter().any(|arg| arg == START_AT) => Ok((others, given)),
-        _ => Err(usage(START_AT, "is given twice, or is no number", "give it once: CLOCK_MONOTONIC, ns")),
-    }
+/// How the process of a load starts: matters of who starts it, no options of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Start {
+    /// See [`Course::start_at_ns`](crate::drive::Course).
+    pub at_ns: Option<u64>,
+    /// See [`Course::announces`](crate::drive::Course).
+    pub announces: bool,
 }
 
 /// How a load is started: the flags, and what is to be read from standard input. No option is among the flags but the driver: any text of
@@ -115,12 +102,16 @@ fn value_of(word: &str) -> Value {
 /// that is true.
 ///
 /// Fails on what is no flag, is given twice, is missing, or is no key of this load, naming it; and on a secret among the flags.
-pub fn from_args(args: &[String], input: &mut dyn Read) -> Result<(SocketAddr, LoadSpec), Fault> {
+pub(super) fn from_args(
+    args: &[String],
+    input: &mut dyn Read,
+) -> Result<(SocketAddr, LoadSpec, Start), Fault> {
     let mut table = table(args)?;
     if let Some((key, _)) = table.iter().find(|(key, value)| secret::is_named(key) && !value.is_bool()) {
         let remedy = format!("give --{OPTIONS} - and on standard input: {key} = \"...\"");
         return Err(usage(&format!("--{key}"), "the list of processes would show its value", &remedy));
     }
+    let start = start_of(&mut table)?;
     if let Some(place) = table.remove(OPTIONS) {
         add(&mut table, &place, input)?;
     }
@@ -136,7 +127,23 @@ pub fn from_args(args: &[String], input: &mut dyn Read) -> Result<(SocketAddr, L
     let load = LoadSpec::deserialize(table).map_err(|why| {
         usage("load", why.to_string().trim(), "see 'pinwise list workloads' for drivers and their keys")
     })?;
-    Ok((SocketAddr::new(address, port), load))
+    Ok((SocketAddr::new(address, port), load, start))
+}
+
+/// Takes how the process starts.
+fn start_of(table: &mut Table) -> Result<Start, Fault> {
+    let mut take = |flag: &str| table.remove(&flag.trim_start_matches("--").replace('-', "_"));
+    let at_ns = match take(START_AT) {
+        None => None,
+        Some(Value::Integer(at_ns)) if at_ns >= 0 => Some(at_ns as u64),
+        Some(_) => return Err(usage(START_AT, "is followed by no number", "give CLOCK_MONOTONIC, ns")),
+    };
+    match take(ANNOUNCE) {
+        announces @ (None | Some(Value::Boolean(true))) => {
+            Ok(Start { at_ns, announces: announces.is_some() })
+        }
+        Some(_) => Err(usage(ANNOUNCE, "has a value", "give it alone")),
+    }
 }
 
 /// Adds the keys that stand at `place`.
@@ -206,14 +213,18 @@ mod tests {
         line.split(' ').map(String::from).collect()
     }
 
+    fn from_input(args: &[String], mut input: &[u8]) -> Result<(SocketAddr, LoadSpec), Fault> {
+        from_args(args, &mut input).map(|(server, load, _)| (server, load))
+    }
+
     fn from_flags(args: &[String]) -> Result<(SocketAddr, LoadSpec), Fault> {
-        from_args(args, &mut std::io::empty())
+        from_input(args, b"")
     }
 
     /// What a load that is started like this one reads.
     fn started(load: &LoadSpec) -> (SocketAddr, LoadSpec) {
         let (args, input) = to_start(at(), load).unwrap();
-        from_args(&args, &mut input.as_bytes()).unwrap()
+        from_input(&args, input.as_bytes()).unwrap()
     }
 
     #[test]
@@ -229,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_taken_from_the_input_alone() {
-        let given = |line: &str, input: &str| from_args(&words(line), &mut input.as_bytes());
+        let given = |line: &str, input: &str| from_input(&words(line), input.as_bytes());
         let nats = "--driver nats --port 80 --user ann";
         let (_, load) = given(&format!("{nats} --options -"), "password = 'hunter2'").unwrap();
         let LoadSpec::Nats(load) = load else { panic!("{load:?}") };
@@ -274,11 +285,13 @@ mod tests {
 
     #[test]
     fn the_moment_of_the_start_is_no_option_of_the_load() {
-        let (others, at) = take_start(&words("--port 80 --start-at-ns 1234 --driver string")).unwrap();
-        assert_eq!((others.join(" ").as_str(), at), ("--port 80 --driver string", Some(1234)));
-        assert_eq!(take_start(&words("--port 80")).unwrap().1, None);
+        let start = |line: &str| from_args(&words(line), &mut std::io::empty()).map(|(_, _, start)| start);
+        let given = start("--port 80 --start-at-ns 1234 --driver string --announce-start").unwrap();
+        assert_eq!(given, Start { at_ns: Some(1234), announces: true });
+        assert_eq!(start("--port 80 --driver string").unwrap(), Start::default());
         for wrong in ["--start-at-ns", "--start-at-ns x", "--start-at-ns 1 --start-at-ns 2"] {
-            assert!(take_start(&words(wrong)).unwrap_err().to_string().contains("--start-at-ns"), "{wrong}");
+            let why = start(&format!("--port 80 --driver string {wrong}")).unwrap_err().to_string();
+            assert!(why.contains("--start-at-ns"), "{why}");
         }
     }
 

@@ -64,20 +64,9 @@ pub struct Part {
 /// An option of the load makes no sense; as [`Hand::launch`].
 pub fn start_part(load: &dyn Driven, part: Part, hand: &mut Hand) -> Result<Running<Document>, Fault> {
     load.check()?;
-    let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
-    let (flags, input) = flags::to_start(part.server, &load.spec())?;
-    argv.extend(flags);
-    argv.extend(flags::start_at(part.start_at_ns));
-    let launch = Launch {
-        argv,
-        input: input.into_bytes(),
-        netns: load.netns().cloned(),
-        cpus: part.cpus,
-        log: part.log,
-        ..Launch::default()
-    };
-    let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
-    Running::start(hand, launch, timeout, document)
+    let start = flags::start_at(part.start_at_ns);
+    let launch = launch(load, part.server, &start, part.cpus, part.log)?;
+    Running::start(hand, launch, timeout(load), document)
 }
 
 /// Starts the load against `server` on `placement.load_cpus`; `dir` takes its log.
@@ -92,21 +81,30 @@ fn start(
     for act in load.acts(placement)? {
         hand.perform(&act)?;
     }
-    let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
-    let (flags, input) = flags::to_start(server.address(), &load.spec())?;
-    argv.extend(flags);
-    argv.push(flags::ANNOUNCE.into());
-    let launch = Launch {
-        argv,
-        input: input.into_bytes(),
-        netns: load.netns().cloned(),
-        cpus: placement.load_cpus.clone(),
-        log: dir.path().join("load.log"),
-        ..Launch::default()
-    };
-    let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
+    let (cpus, log) = (placement.load_cpus.clone(), dir.path().join("load.log"));
+    let launch = launch(load, server.address(), &[flags::ANNOUNCE.into()], cpus, log)?;
     let then = load.afterwards(trial_folder::again(dir)?);
-    Running::start(hand, launch, timeout, |finished| reckon(finished, then))
+    Running::start(hand, launch, timeout(load), |finished| reckon(finished, then))
+}
+
+/// The process of a load, with flags that say how it starts.
+fn launch(
+    load: &dyn Driven,
+    server: SocketAddr,
+    start: &[String],
+    cpus: Option<CpuSet>,
+    log: PathBuf,
+) -> Result<Launch, Fault> {
+    let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
+    let (flags, input) = flags::to_start(server, &load.spec())?;
+    argv.extend(flags);
+    argv.extend_from_slice(start);
+    let (input, netns) = (input.into_bytes(), load.netns().cloned());
+    Ok(Launch { argv, input, netns, cpus, log, ..Launch::default() })
+}
+
+fn timeout(load: &dyn Driven) -> Duration {
+    Duration::from_secs_f64(load.pace().seconds + MARGIN_S)
 }
 
 /// What was seen goes into the trial's folder also when the run was broken off.

@@ -16,16 +16,15 @@ pub const VERB: &str = "drive";
 ///
 /// Fails as [`Driven::drive`](crate::workloads::Driven::drive) does, and when a flag is unknown or malformed.
 pub fn run(args: &[String]) -> Result<Document, Fault> {
-    let (args, announces) = flags::take_announce(args);
-    let (args, start_at_ns) = flags::take_start(&args)?;
-    let (server, load) = flags::from_args(&args, &mut std::io::stdin())?;
+    let (server, load, start) = flags::from_args(args, &mut std::io::stdin())?;
     load.workload().check()?;
     let signals = signals::terminate().map_err(|error| {
         Fault::new(Class::WorkloadFailed, "signalfd", error, "check the limit of open files (ulimit -n)")
     })?;
     match load.driven() {
         Some(driven) => {
-            driven.drive(server, Course { start_at_ns, announces, ..Course::until(signals.as_fd()) })
+            let (start_at_ns, announces) = (start.at_ns, start.announces);
+            driven.drive(server, Course { stop: Some(signals.as_fd()), start_at_ns, announces })
         }
         None => {
             let remedy = "run the command itself";

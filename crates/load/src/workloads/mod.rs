@@ -105,8 +105,9 @@ impl LoadSpec {
         }
     }
 
-    /// Whether its process says when it sent its first request: where the engine drives it.
-    pub fn announces_start(&self) -> bool {
+    /// Whether the engine drives it: then its process makes its connections first, starts at a moment that it is given, and says when it
+    /// sent its first request.
+    pub fn is_of_engine(&self) -> bool {
         !matches!(self, Self::Command(_) | Self::Spin(_) | Self::Packets(_))
     }
 

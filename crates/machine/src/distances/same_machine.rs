@@ -1,6 +1,7 @@
 //! Whether a machine is the one that was measured.
 
 use super::{MadeOn, Place};
+use crate::procfs::cpuinfo;
 use crate::topology::cpus::Cpu;
 use crate::{Machine, Root};
 
@@ -51,9 +52,7 @@ impl Place {
 }
 
 fn model(root: &Root) -> Option<String> {
-    let text = root.read("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_string())
+    cpuinfo::first(&root.read("/proc/cpuinfo").ok()?, "model name").map(String::from)
 }
 
 #[cfg(test)]

@@ -73,12 +73,13 @@ fn at(root: &Root, version: u8, directory: &str, cgroup: String, notes: &mut Not
     let limits =
         names.iter().filter_map(|name| Some((number(name).filter(|bytes| *bytes < NO_LIMIT)?, *name)));
     let (limit_bytes, name) = limits.min()?;
-    let [used, swapped, peak, hits] = match version {
-        2 => [number("memory.current"), number("memory.swap.current"), number("memory.peak"), None],
-        _ => {
-            let [peak, hits] = [number("memory.max_usage_in_bytes"), number("memory.failcnt")];
-            [number("memory.usage_in_bytes"), None, peak, hits]
-        }
+    let [used, swapped, peak] = match version {
+        2 => [number("memory.current"), number("memory.swap.current"), number("memory.peak")],
+        _ => [number("memory.usage_in_bytes"), None, number("memory.max_usage_in_bytes")],
+    };
+    let limit_hits = match version {
+        2 => met(root, directory, name, &cgroup, notes),
+        _ => number("memory.failcnt"),
     };
     let file = format!("{directory}/memory.stat");
     let stat = root.read(&file).unwrap_or_default();
@@ -90,7 +91,6 @@ fn at(root: &Root, version: u8, directory: &str, cgroup: String, notes: &mut Not
         2 => (of_stat("anon"), swapped),
         _ => (of_stat("total_rss"), of_stat("total_swap")),
     };
-    let hits = if version == 2 { met(root, directory, name, &cgroup, notes) } else { hits };
     Some(MemoryUse {
         cgroup,
         file: format!("{directory}/{name}"),
@@ -99,7 +99,7 @@ fn at(root: &Root, version: u8, directory: &str, cgroup: String, notes: &mut Not
         anonymous_bytes: anonymous,
         swapped_bytes: swapped,
         peak_bytes: peak,
-        limit_hits: hits,
+        limit_hits,
     })
 }
 

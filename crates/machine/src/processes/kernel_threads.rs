@@ -154,8 +154,7 @@ fn irq(comm: &str) -> Option<u32> {
 
 /// Sums up the kernel threads that were seen, by kind.
 pub(super) fn read(root: &Root, scan: &Scan, notes: &mut Notes) -> Vec<KernelThreads> {
-    let ticks: Option<u64> =
-        root.fact("clock_ticks").ok().and_then(|ticks| ticks.parse().ok()).filter(|t| *t > 0);
+    let ticks = root.ticks_per_s();
     let mut kinds: BTreeMap<Kind, KernelThreads> = BTreeMap::new();
     let mut refused: Option<(usize, ReadError)> = None;
     for seen in scan.seen.iter().filter(|seen| seen.kernel) {

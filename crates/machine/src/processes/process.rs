@@ -155,8 +155,7 @@ impl Process {
 
 /// The threads of a process; those that end meanwhile are left out.
 fn threads(root: &Root, pid: u32, who: &str, notes: &mut Notes) -> Result<Vec<Thread>, ReadError> {
-    let ticks: Option<u64> =
-        root.fact("clock_ticks").ok().and_then(|ticks| ticks.parse().ok()).filter(|t| *t > 0);
+    let ticks = root.ticks_per_s();
     let mut gaps = Gaps::default();
     let mut threads = Vec::new();
     for tid in numbers(&root.list(format!("/proc/{pid}/task"))?) {

@@ -10,6 +10,7 @@
 use std::fmt;
 
 mod columns;
+pub mod cpuinfo;
 pub mod diskstats;
 pub(crate) mod escapes;
 pub(crate) mod guest_command_line;

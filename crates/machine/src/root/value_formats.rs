@@ -33,6 +33,11 @@ impl Root {
         }
     }
 
+    /// Ticks a second in which procfs counts times (USER_HZ), from the fact `clock_ticks`. `None` where the root does not know it.
+    pub fn ticks_per_s(&self) -> Option<u64> {
+        self.fact("clock_ticks").ok()?.parse::<u64>().ok().filter(|ticks| *ticks > 0)
+    }
+
     /// A file that holds a list of CPUs or nodes (`0-3,8`).
     pub fn cpu_list(&self, path: impl AsRef<Path>) -> Result<CpuSet, ReadError> {
         let text = self.line(path.as_ref())?;

@@ -6,10 +6,10 @@ mod slurm;
 use std::path::{Path, PathBuf};
 
 use machine::{CpuChoice, Fault};
-use study::Expectation;
 use study::case::abandoned;
 use study::engine::prepare::{Draft, Request, free_dir};
 use study::engine::requirements;
+use study::{Expectation, Recipe};
 
 use crate::format::Format;
 use crate::notes::note;
@@ -185,6 +185,14 @@ enum Better {
     Lower,
 }
 
+/// Folder of the cases that nobody names.
+const CASES: &str = "cases";
+
+/// What a case of this recipe is called there, less its number.
+fn usual_name(recipe: &Recipe) -> &'static str {
+    if recipe.server.is_unnamed() { "string-server" } else { "server" }
+}
+
 /// Makes the case, runs it, and says what came out.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.print_schema {
@@ -198,8 +206,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         return Ok(Answer::Done);
     }
     requirements::check(&recipe)?;
-    let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
-    let cases = Path::new("cases");
+    let (cases, name) = (Path::new(CASES), usual_name(&recipe));
     reboots::may_begin(&recipe, args.reboot)?;
     for left in abandoned::sweep(args.output.as_deref().unwrap_or(&cases.join(name))) {
         note!("pinwise: removed what a study that was killed at its start had left: {}", left.display());

@@ -79,7 +79,8 @@ impl Drop for Testbed {
     }
 }
 
-fn ip(arguments: &str) {
+/// Runs ip(8), which must succeed, with these words.
+pub fn ip(arguments: &str) {
     let out = Command::new("ip").args(arguments.split(' ')).output().unwrap();
     assert!(out.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&out.stderr));
 }

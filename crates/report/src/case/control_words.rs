@@ -20,11 +20,17 @@ pub fn trust(trust: Trust) -> String {
     }
 }
 
+/// What each control says, by its name: a sentence each, without its full stop. Whether claims may be made only where they may not.
+pub fn controls(evidence: &Evidence) -> Vec<(&'static str, String)> {
+    let doubt = (evidence.trust != Trust::Sound).then(|| ("trust", trust(evidence.trust)));
+    [("baseline, twice", twice(evidence)), positive(evidence)].into_iter().chain(doubt).collect()
+}
+
 /// Stands for a control that there is not, or not yet.
-pub const NOT_AVAILABLE: &str = "not available: no complete block yet, or no such arm in this study";
+const NOT_AVAILABLE: &str = "not available: no complete block yet, or no such arm in this study";
 
 /// What the baseline against itself says, in one sentence without its full stop. That no difference was seen is not that there is none.
-pub fn twice(evidence: &Evidence) -> String {
+fn twice(evidence: &Evidence) -> String {
     let Some(a_a) = &evidence.a_a else { return NOT_AVAILABLE.into() };
     let size = number::change_with_interval(a_a.ratio, a_a.interval);
     match (evidence.trust, a_a.interval) {
@@ -42,6 +48,17 @@ pub fn twice(evidence: &Evidence) -> String {
         }
         (Trust::Sound, None) => format!("no difference seen ({size})"),
     }
+}
+
+/// The positive control by its name, what it did, and how it came out.
+fn positive(evidence: &Evidence) -> (&'static str, String) {
+    let Some(positive) = &evidence.control else { return ("positive control", NOT_AVAILABLE.into()) };
+    let outcome = match evidence.trust {
+        Trust::TooFew { .. } => "too early to tell".into(),
+        _ => outcome(positive, evidence),
+    };
+    let size = control(positive, evidence.better);
+    (control_name(positive), format!("{size} against {}: {outcome}", positive.contrast.reference))
 }
 
 /// A ratio as a change without its sign.

@@ -32,15 +32,8 @@ pub(crate) fn text(explanation: &Explanation, cpu_time: Option<String>) -> Strin
     let note = words::basis_note(explanation.basis);
     lines.extend(note.into_iter().flat_map(|note| wrapped("", note, "  ")));
     lines.extend(claims(explanation));
-    let closing = cpu_time
-        .into_iter()
-        .chain(words::latency(explanation))
-        .chain(words::work(explanation))
-        .chain(words::functions(explanation))
-        .chain(words::wakeups(explanation))
-        .chain(words::load(explanation))
-        .chain(words::closing(explanation));
-    lines.extend(closing.flat_map(|sentence| wrapped("", &sentence, "  ")));
+    let below = words::below_claims(explanation, cpu_time).into_iter();
+    lines.extend(below.flat_map(|sentence| wrapped("", &sentence, "  ")));
     lines.join("\n") + "\n"
 }
 

@@ -7,15 +7,12 @@ mod sentences;
 mod shown_terms;
 
 pub use of_case::{differing_load_keys, other_work, server_cpu_time, server_cpu_us};
-pub use sentences::{
-    OBSERVING, basis_note, cause_name, claim, closing, first_remedy, functions, heading, latency, load,
-    no_claim, wakeups, work,
-};
+pub use sentences::{OBSERVING, basis_note, cause_name, claim, first_remedy, heading, no_claim};
 pub use shown_terms::{ShownStep, ShownTerms, Sureness, shown_terms};
 
-use advise::explanation::Basis;
 use advise::explanation::term::{Part, Term};
 use advise::explanation::waterfall::{Change, Step};
+use advise::explanation::{Basis, Explanation};
 use probe::account::SleepReason;
 
 use crate::number::grouped;
@@ -49,6 +46,19 @@ fn digits(basis: Basis, value: f64) -> usize {
         middle if middle < 1000.0 => 1,
         _ => 0,
     }
+}
+
+/// What stands below the claims, a sentence each. `cpu_time` is what the case says of the server's CPU time.
+pub fn below_claims(explanation: &Explanation, cpu_time: Option<String>) -> Vec<String> {
+    let known = [
+        cpu_time,
+        sentences::latency(explanation),
+        sentences::work(explanation),
+        sentences::functions(explanation),
+        sentences::wakeups(explanation),
+        sentences::load(explanation),
+    ];
+    known.into_iter().flatten().chain(sentences::closing(explanation)).collect()
 }
 
 /// A value with its unit: `78.3 us`, `12.5 %`.

@@ -57,11 +57,10 @@ pub fn read(facts: &Facts, findings: &[Finding]) -> Headline {
 fn qualifier(evidence: &Evidence) -> Option<String> {
     let quota = evidence.quota.as_ref().map(control_words::quota);
     let load = evidence.load_limited_share.filter(|share| *share > MOSTLY);
-    let load = load.map(|share| {
-        let known = evidence.load_judged_trials;
-        let limited = (share * known as f64).round() as usize;
-        let many = if limited == known { format!("all {known}") } else { format!("{limited} of the {known}") };
-        format!("the load, not the server, was the limit in {many} trials in which each could have CPUs of its own")
+    let load = load.and_then(|_| evidence.load_limited_trials()).map(|trials| {
+        format!(
+            "the load, not the server, was the limit in {trials} in which each could have CPUs of its own"
+        )
     });
     match (quota, load) {
         (Some(quota), Some(load)) => Some(format!("{quota}, and {load}")),

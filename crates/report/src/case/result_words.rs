@@ -1,18 +1,20 @@
 //! Findings in words that terminal and page share.
 
 mod factor_words;
+mod second_figures;
 
 use advise::{Finding, Predicted, Standing};
 use machine::wording::counted;
 use study::case::search_log::Found;
 use study::cliff::SLOWER;
-use study::evidence::{ArmCliff, Pooled, Spot, Typical};
+use study::evidence::{ArmCliff, ArmSummary, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
-use study::{Contrast, Facts, Verdict};
+use study::{Contrast, Evidence, Facts, Verdict};
 
 use crate::number;
 pub use factor_words::{effect, factor, interaction};
+pub use second_figures::{pooled, pooled_figure, second_figure};
 
 /// The best explanation of a CPU with its number in the list, counted from 1. A refuted finding explains nothing, and
 /// neither does one whose size does not fit, unless moving the cause has proved it.
@@ -45,16 +47,6 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::CannotTell => "cannot tell",
         Verdict::Untrustworthy => "no claim",
     }
-}
-
-/// `-36.3 % [-38.8, -35.2] against cpu 0: worse`.
-pub fn contrast(contrast: &Contrast) -> String {
-    format!(
-        "{} against {}: {}",
-        number::change_with_interval(contrast.ratio, contrast.interval),
-        contrast.reference,
-        verdict(contrast.verdict)
-    )
 }
 
 /// `104 [98, 110]`, each number as `show` writes it.
@@ -117,6 +109,16 @@ pub fn observed_in_words(finding: &Finding) -> String {
     }
 }
 
+/// `-36.3 % [-38.8, -35.2] against cpu 0: worse`.
+fn contrast(contrast: &Contrast) -> String {
+    format!(
+        "{} against {}: {}",
+        number::change_with_interval(contrast.ratio, contrast.interval),
+        contrast.reference,
+        verdict(contrast.verdict)
+    )
+}
+
 /// How one prediction of a proof came out.
 pub fn outcome_in_words(outcome: &Outcome) -> String {
     let found = outcome.contrast.as_ref().map_or("too few blocks to tell".into(), contrast);
@@ -175,6 +177,11 @@ pub fn more_uneven(before_us: f64, after_us: f64) -> &'static str {
     }
 }
 
+/// The arm whose sequences these are; each copy of the baseline has its own.
+pub fn cliff_arm(cliff: &ArmCliff, evidence: &Evidence) -> String {
+    evidence.arm(&cliff.arm).map_or_else(|| cliff.arm.clone(), ArmSummary::shown_name)
+}
+
 /// Where the sequences of an arm break and what broke with them, a sentence each.
 pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
     let trials = cliff.trials;
@@ -204,30 +211,6 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
     if let Some(first) = &cliff.first_swap {
         words.push(format!("the machine had swapped out more than 200 pages by {}", spot(first)));
     }
-    words
-}
-
-/// What the quantiles over all requests are, what they are not, and what of them is not known: a sentence each.
-pub fn pooled(pooled: &Pooled) -> Vec<String> {
-    let what = if pooled.quantile < 0.9 { "Over all requests" } else { "The slowest of all requests" };
-    let mut words = vec![format!(
-        "{what} of {} blocks together, where a rare bad run counts with all of its requests; the comparison above is of typical runs, and it alone decides. Intervals: BCa bootstrap over whole blocks, {} samples, each for itself.",
-        pooled.blocks,
-        number::count(pooled.samples),
-    )];
-    let mut by_cause: Vec<(&str, Vec<&str>)> = Vec::new();
-    for missing in &pooled.missing {
-        match by_cause.iter_mut().find(|(why, _)| *why == missing.why) {
-            Some((_, facts)) => facts.push(&missing.fact),
-            None => by_cause.push((&missing.why, vec![&missing.fact])),
-        }
-    }
-    words.extend(by_cause.into_iter().map(|(why, facts)| match facts.as_slice() {
-        [first, second, rest @ ..] if !rest.is_empty() => {
-            format!("not known: {first}, {second} and {} more: {why}", rest.len())
-        }
-        few => format!("not known: {}: {why}", few.join(", ")),
-    }));
     words
 }
 
@@ -264,37 +247,4 @@ pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
     }
     words.extend(found.notes.iter().cloned());
     words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use machine::Missing;
-    use study::Direction;
-
-    #[test]
-    fn what_is_not_known_of_many_arms_for_one_reason_is_told_once() {
-        let of_arm =
-            |n: usize| Missing::new(format_args!("interval of cpu {n}"), "7 blocks; an interval takes 8");
-        let mut missing: Vec<Missing> = (0..5).map(of_arm).collect();
-        missing.insert(1, Missing::new("block 3, trials/0012", "its file is not there"));
-        let sentences = pooled(&Pooled {
-            metric: "latency_p99_us".into(),
-            quantile: 0.99,
-            better: Direction::Lower,
-            method: String::new(),
-            level: 0.95,
-            samples: 2000,
-            seed: 1,
-            blocks: 7,
-            against_baseline: Vec::new(),
-            missing,
-        });
-        assert!(
-            sentences[0].contains("7 blocks") && sentences[0].contains("it alone decides"),
-            "{sentences:?}"
-        );
-        let why = "not known: interval of cpu 0, interval of cpu 1 and 3 more: 7 blocks; an interval takes 8";
-        assert_eq!(sentences[1..], [why, "not known: block 3, trials/0012: its file is not there"]);
-    }
 }

@@ -12,6 +12,9 @@ use crate::number;
 /// A CPU counts as used from this share of the server's time on.
 const USED_FROM_SHARE: f64 = 0.02;
 
+/// How many of them are named.
+const NAMED: usize = 4;
+
 /// The baseline's trials spread "much more" than those of the pinned arms from this factor on.
 const MUCH_MORE: f64 = 3.0;
 
@@ -47,20 +50,22 @@ pub fn pool(evidence: &Evidence) -> Option<Unpinned> {
 }
 
 impl Unpinned {
-    /// The CPUs that it used in words: `CPU 5 38 %, CPU 0 21 %, and 3 more`; `None` when that was not observed.
+    /// The CPUs that it used in words: `38 % of its time on CPU 5, 21 % on CPU 0, 20 % on 3 others`; `None` when that was not observed.
     pub fn cpus_in_words(&self) -> Option<String> {
-        const NAMED: usize = 4;
-        let used: Vec<String> = self
-            .cpus_used
-            .iter()
-            .filter(|(_, share)| *share >= USED_FROM_SHARE)
-            .map(|(cpu, share)| format!("CPU {cpu} {}", number::share(*share)))
-            .collect();
-        match used.len() {
-            0 => None,
-            n if n <= NAMED + 1 => Some(used.join(", ")),
-            n => Some(format!("{}, and {} more", used[..NAMED].join(", "), n - NAMED)),
+        let used: Vec<(u32, f64)> =
+            self.cpus_used.iter().copied().filter(|(_, share)| *share >= USED_FROM_SHARE).collect();
+        let (first, more) = used.split_first()?;
+        let (named, others) = match more.len() {
+            n if n <= NAMED => (more, &more[n..]),
+            _ => more.split_at(NAMED - 1),
+        };
+        let mut words = vec![format!("{} of its time on CPU {}", number::share(first.1), first.0)];
+        words.extend(named.iter().map(|(cpu, share)| format!("{} on CPU {cpu}", number::share(*share))));
+        if !others.is_empty() {
+            let share = others.iter().map(|(_, share)| share).sum::<f64>();
+            words.push(format!("{} on {} others", number::share(share), others.len()));
         }
+        Some(words.join(", "))
     }
 }
 

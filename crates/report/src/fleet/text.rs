@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use advise::fleet::{Difference, Fleet, Shape, Variation};
-use machine::wording::plural;
 
 use super::NotRead;
 use crate::display_width::cut;
-use crate::number::count;
+use crate::number::{count, counted};
 use crate::visible::{lines, one_line};
 
 /// Most hosts that are named in one place; all are in the JSON document and in the table.
@@ -30,10 +29,11 @@ struct Group<'a> {
 
 /// Renders the fleet. No name in it drives a terminal or makes a line of its own.
 pub fn render(fleet: &Fleet, not_read: &[NotRead]) -> String {
-    let mut text = headline(fleet, not_read);
-    for shape in &fleet.shapes {
+    let by_shape: Vec<Vec<Group<'_>>> = fleet.shapes.iter().map(|shape| groups(&shape.differences)).collect();
+    let mut text = headline(fleet, by_shape.iter().map(Vec::len).sum(), not_read);
+    for (shape, groups) in fleet.shapes.iter().zip(&by_shape) {
         text.push('\n');
-        text.push_str(&section(shape));
+        text.push_str(&section(shape, groups));
     }
     if !not_read.is_empty() {
         text.push_str("\nNot read\n");
@@ -43,9 +43,8 @@ pub fn render(fleet: &Fleet, not_read: &[NotRead]) -> String {
     lines(&text).into_owned()
 }
 
-fn headline(fleet: &Fleet, not_read: &[NotRead]) -> String {
+fn headline(fleet: &Fleet, differences: usize, not_read: &[NotRead]) -> String {
     let hosts: usize = fleet.shapes.iter().map(|shape| shape.hosts.len()).sum();
-    let differences: usize = fleet.shapes.iter().map(|shape| groups(&shape.differences).len()).sum();
     let mut text = format!(
         "{} of {}, {} from what is usual",
         counted(hosts, "host"),
@@ -58,11 +57,10 @@ fn headline(fleet: &Fleet, not_read: &[NotRead]) -> String {
     text + "\n"
 }
 
-fn section(shape: &Shape) -> String {
+fn section(shape: &Shape, groups: &[Group<'_>]) -> String {
     let mut text = format!("{}  {}\n", one_line(&shape.id), one_line(&shape.title));
     let names = named(shape.hosts.iter().map(String::as_str));
     text.push_str(&format!("  {}: {names}\n", counted(shape.hosts.len(), "host")));
-    let groups = groups(&shape.differences);
     text.extend(groups.iter().take(MOST_DIFFERENCES).map(|group| difference(group, shape.hosts.len())));
     if groups.len() > MOST_DIFFERENCES {
         let others = counted(groups.len() - MOST_DIFFERENCES, "further difference");
@@ -134,11 +132,6 @@ fn named<'a>(hosts: impl ExactSizeIterator<Item = &'a str>) -> String {
     let names: Vec<String> = hosts.take(MOST_NAMES).map(|host| one_line(host).into_owned()).collect();
     let names = names.join(", ");
     if further == 0 { names } else { format!("{names} and {} more", count(further)) }
-}
-
-/// A count with its noun: `10,000 hosts`.
-fn counted(number: usize, noun: &str) -> String {
-    format!("{} {}", count(number), plural(noun, number))
 }
 
 #[cfg(test)]

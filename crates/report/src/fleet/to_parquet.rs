@@ -4,14 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use advise::fleet::Fleet;
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::rows::{Row, rows};
+use crate::parquet_file::{ROWS_TOGETHER, properties, refused};
 use crate::visible::one_line;
 
 /// The columns, in the order in which [`Columns::write`] writes them.
@@ -28,9 +27,6 @@ message fleet {
 }
 ";
 
-/// Rows that are kept until they are written together, column by column.
-const ROWS_TOGETHER: usize = 20_000;
-
 /// Writes the table, compressed with zstd. Control characters in names are written out, as they are in text.
 ///
 /// # Errors
@@ -40,12 +36,8 @@ pub fn write_parquet<W: io::Write + Send>(fleet: &Fleet, to: W) -> io::Result<()
 }
 
 fn write<W: io::Write + Send>(fleet: &Fleet, to: W) -> Result<(), ParquetError> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("pinwise ", env!("CARGO_PKG_VERSION")).into())
-        .build();
     let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(to, schema, properties())?;
     let mut columns = Columns::default();
     for row in rows(fleet) {
         columns.add(&row);
@@ -130,17 +122,6 @@ fn column<T: DataType, W: io::Write + Send>(
     };
     column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
-}
-
-/// An error of the writer beneath comes out as it is.
-fn refused(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(inner) => *inner,
-            Err(inner) => io::Error::other(inner),
-        },
-        other => io::Error::other(other),
-    }
 }
 
 #[cfg(test)]

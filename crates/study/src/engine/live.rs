@@ -469,12 +469,10 @@ fn load_hosts(case: &Case, study: &Resolved, exe: &Path) -> Result<Option<LoadHo
     }
     let mut hosts = LoadHosts::connect(&study.recipe.hosts, exe)?;
     let folder = case.folder()?.make_folder("hosts", Reach::Owner)?;
-    for (name, archive) in hosts.captures()? {
-        let name = format!("{name}.tar.zst");
-        if !folder.holds(&name) {
-            let path = folder.path().join(&name);
-            folder.replace(&name, &archive).map_err(|e| Fault::io(path.display(), &e, "free some space"))?;
-        }
+    let file_of = |host: &str| format!("{host}.tar.zst");
+    for (host, archive) in hosts.captures(|host| !folder.holds(&file_of(host)))? {
+        let (name, path) = (file_of(&host), folder.path().join(file_of(&host)));
+        folder.replace(&name, &archive).map_err(|e| Fault::io(path.display(), &e, "free some space"))?;
     }
     Ok(Some(hosts))
 }

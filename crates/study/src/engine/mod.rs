@@ -122,7 +122,7 @@ pub fn run(
             if interrupted.load(Ordering::Relaxed) {
                 return Err(interruption(case));
             }
-            run_observed(case, trials, slot, events, &total)?;
+            run_observed(case, trials, slot, interrupted, events, &total)?;
             continue;
         }
         let slot = match next {
@@ -148,12 +148,9 @@ pub fn run(
         let planned =
             Planned { index: case.trials.len(), block, position, attempt, arm: &arm, observed: false };
         events(Event::TrialBegan(planned));
-        let (trial, ends) = match trials.run(&planned, &case.trial_dir(planned.index)) {
+        let dir = case.trial_dir(planned.index);
+        let (trial, ends) = match ran(trials, &planned, &dir, interrupted) {
             Ok(trial) => (trial, None),
-            // What asked to end has reached server and load as well (scancel(1) signals all processes of a job): no failure of theirs.
-            Err(fault) if fault.class == Class::WorkloadFailed && interrupted.load(Ordering::Relaxed) => {
-                return Err(interruption(case));
-            }
             Err(fault) => match schedule::after_failure(&case.study, &case.trials, slot, &fault) {
                 AfterFailure::GoesOn => (failed(&planned, &fault), None),
                 AfterFailure::Ends => (failed(&planned, &fault), Some(fault)),
@@ -171,6 +168,22 @@ pub fn run(
     }
 }
 
+/// Runs one trial. What asked to end reaches server and load as well (scancel(1) signals all processes of a job): their end is an
+/// interruption then, and no failure of theirs.
+fn ran(
+    trials: &mut dyn Trials,
+    planned: &Planned<'_>,
+    dir: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Trial, Fault> {
+    trials.run(planned, dir).map_err(|fault| match fault.class {
+        Class::WorkloadFailed if interrupted.load(Ordering::Relaxed) => {
+            Fault { class: Class::Interrupted, ..fault }
+        }
+        _ => fault,
+    })
+}
+
 /// The observed trial that comes before what would come next.
 fn next_observed(case: &Case, next: &Next) -> Option<observed_blocks::Slot> {
     let deciding = match next {
@@ -186,6 +199,7 @@ fn run_observed(
     case: &mut Case,
     trials: &mut dyn Trials,
     slot: observed_blocks::Slot,
+    interrupted: &AtomicBool,
     events: &mut dyn FnMut(Event<'_>),
     total: &dyn Fn(&Case) -> usize,
 ) -> Result<(), Fault> {
@@ -193,7 +207,7 @@ fn run_observed(
     let observed_blocks::Slot { block, position, .. } = slot;
     let planned = Planned { index, block, position, attempt: 0, arm: &arm, observed: true };
     events(Event::TrialBegan(planned));
-    let trial = match trials.run(&planned, &case.observed_dir(index)) {
+    let trial = match ran(trials, &planned, &case.observed_dir(index), interrupted) {
         Ok(trial) => trial,
         Err(fault) if fault.class == Class::WorkloadFailed => failed(&planned, &fault),
         Err(fault) => return Err(in_trial(case, &planned, fault)),

@@ -22,13 +22,8 @@ use crate::facts::Calibration;
 use crate::looks;
 use crate::observed_blocks;
 use crate::pilot::Pilot;
-use crate::recipe::{Factor, Recipe};
+use crate::recipe::{FEWEST_BLOCKS, Factor, Recipe};
 use crate::screening::Screening;
-
-/// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
-/// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
-/// (docs/journal/0006-many-short-blocks.md). Not across boots, whose blocks take minutes each.
-const FEWEST_BLOCKS: usize = 14;
 
 /// Knobs that steer interrupts, and what the kernel does after them, onto CPUs; how they stand at the start goes into the case.
 const STEERING: [&str; 6] = [

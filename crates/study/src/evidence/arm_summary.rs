@@ -49,6 +49,11 @@ impl ArmSummary {
     pub fn title(&self) -> &str {
         self.copy.as_ref().map_or(&self.arm, |copy| &copy.of)
     }
+
+    /// Its name where the two copies of the baseline stand beside each other ([`BaselineCopy::shown_name`]).
+    pub fn shown_name(&self) -> String {
+        self.copy.as_ref().map_or_else(|| self.arm.clone(), BaselineCopy::shown_name)
+    }
 }
 
 /// What is left of the CPUs beside one full thread counts from half of one on.

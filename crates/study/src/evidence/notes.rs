@@ -53,13 +53,11 @@ const WORTH_SAYING: f64 = 0.05;
 
 /// In how many trials the load was the limit.
 fn load_limits(evidence: &Evidence) -> Option<String> {
-    let share = evidence.load_limited_share.filter(|share| *share >= WORTH_SAYING)?;
-    let known = evidence.load_judged_trials;
-    let limited = (share * known as f64).round() as usize;
-    let many = if limited == known { format!("all {known}") } else { format!("{limited} of the {known}") };
+    evidence.load_limited_share.filter(|share| *share >= WORTH_SAYING)?;
     Some(format!(
-        "in {many} trials in which server and load could each have CPUs of their own (doses left out) the load generator was the limit, \
-         not the server: differences between placements are hidden there"
+        "in {} in which server and load could each have CPUs of their own (doses left out) the load generator was the limit, \
+         not the server: differences between placements are hidden there",
+        evidence.load_limited_trials()?
     ))
 }
 

@@ -120,6 +120,17 @@ impl Evidence {
         first.map_or("baseline", ArmSummary::title)
     }
 
+    /// In how many trials the load was the limit, of [`load_judged_trials`](Self::load_judged_trials): `all 56 trials`,
+    /// `14 of the 84 trials`. `None` where that is not known of any.
+    pub fn load_limited_trials(&self) -> Option<String> {
+        let known = self.load_judged_trials;
+        let limited = (self.load_limited_share? * known as f64).round() as usize;
+        Some(match limited == known {
+            true => format!("all {known} trials"),
+            false => format!("{limited} of the {known} trials"),
+        })
+    }
+
     /// The summary of an arm by name.
     pub fn arm(&self, name: &str) -> Option<&ArmSummary> {
         self.arms.iter().find(|a| a.arm == name)

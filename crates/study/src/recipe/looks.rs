@@ -1,12 +1,25 @@
-//! Whether each look that a recipe names can decide anything.
+//! The looks that a recipe names, and whether each can decide anything.
 
 use machine::{Class, Fault};
 
-use super::Recipe;
+use super::{Budget, Recipe};
 use crate::statistics::looks::Looks;
 
-/// Blocks of a study whose recipe does not say how many, where its comparisons do not need more.
-const USUAL_BLOCKS: usize = 14;
+/// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
+/// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
+/// (docs/journal/0006-many-short-blocks.md). Not across boots, whose blocks take minutes each.
+pub(crate) const FEWEST_BLOCKS: usize = 14;
+
+impl Budget {
+    /// Its looks before the end of a study of so many blocks, and that end, rising.
+    pub(crate) fn looks_and_end(&self, blocks: usize) -> Vec<usize> {
+        let mut looks: Vec<usize> = self.looks.iter().copied().filter(|look| *look < blocks).collect();
+        looks.push(blocks);
+        looks.sort_unstable();
+        looks.dedup();
+        looks
+    }
+}
 
 impl Recipe {
     /// Holds the looks of a file to a level above 0 at the number of blocks that the file has. Where a flag, or the comparisons, ask for
@@ -21,12 +34,8 @@ impl Recipe {
         if budget.looks.is_empty() || self.search.is_some() || is_open {
             return Ok(());
         }
-        let blocks = if budget.blocks == 0 { USUAL_BLOCKS } else { budget.blocks };
-        let mut looks: Vec<usize> = budget.looks.iter().copied().filter(|look| *look < blocks).collect();
-        looks.push(blocks);
-        looks.sort_unstable();
-        looks.dedup();
-        let without = Looks::new(&looks, self.precision.alpha)?.without_level();
+        let blocks = if budget.blocks == 0 { FEWEST_BLOCKS } else { budget.blocks };
+        let without = Looks::new(&budget.looks_and_end(blocks), self.precision.alpha)?.without_level();
         match without.first().filter(|look| **look < blocks) {
             Some(look) => Err(self.decides_nothing(*look, blocks)),
             None => Ok(()),
@@ -79,6 +88,6 @@ mod tests {
     #[test]
     fn a_study_without_blocks_has_as_many_as_are_taken_for_usual() {
         let study = resolve(Recipe::default(), &alike(2)).unwrap();
-        assert_eq!(study.recipe.budget.blocks, USUAL_BLOCKS);
+        assert_eq!(study.recipe.budget.blocks, FEWEST_BLOCKS);
     }
 }

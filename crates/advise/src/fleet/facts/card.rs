@@ -24,7 +24,7 @@ fn card(machine: &Machine, device: &Device, online: &CpuSet, facts: &mut Facts<'
     let driver = device.driver.as_deref().unwrap_or("driver not known");
     let ethtool = device.ethtool.as_ref();
     let lines = lines(machine, device);
-    let told = [
+    let found = [
         (FeatureId::NetworkCard, Some(driver.to_string())),
         (FeatureId::CardNode, device.node.map(|node| format!("node {node}"))),
         (FeatureId::CardPcieLink, device.links.last().map(|link| link.current.to_string())),
@@ -42,7 +42,7 @@ fn card(machine: &Machine, device: &Device, online: &CpuSet, facts: &mut Facts<'
     let value = |(feature, words): (FeatureId, Option<String>)| {
         Some((feature, Value::Text(facts.symbols.of(&words?))))
     };
-    let of_card = told.into_iter().filter_map(value).collect();
+    let of_card = found.into_iter().filter_map(value).collect();
     let (name, driver) = (facts.symbols.of(&device.name), facts.symbols.of(driver));
     Card { name, driver, facts: of_card }
 }
@@ -117,22 +117,14 @@ fn irq_nodes(lines: &[Served]) -> Option<String> {
     }
 }
 
-/// The queues by their numbers.
-fn in_order(device: &Device) -> Vec<&Queue> {
-    let mut queues: Vec<&Queue> = device.queues.iter().collect();
-    let number = |queue: &Queue| words::trailing_number(&queue.name);
-    queues.sort_by(|a, b| (number(a), &a.name).cmp(&(number(b), &b.name)));
-    queues
-}
-
 fn steering(device: &Device, online: &CpuSet, cpus: impl Fn(&Queue) -> Option<&CpuSet>) -> Option<String> {
-    let known = in_order(device).into_iter().filter_map(|queue| Some(words::cpus(cpus(queue)?, online)));
+    let known = device.queues.iter().filter_map(|queue| Some(words::cpus(cpus(queue)?, online)));
     let known: Vec<String> = known.collect();
     (!known.is_empty()).then(|| words::runs(&known))
 }
 
 fn flow_steering(device: &Device) -> Option<String> {
-    let entries = in_order(device).into_iter().filter_map(|queue| queue.rps_flow_cnt);
+    let entries = device.queues.iter().filter_map(|queue| queue.rps_flow_cnt);
     let known: Vec<String> =
         entries.map(|entries| if entries == 0 { "off".into() } else { entries.to_string() }).collect();
     (!known.is_empty()).then(|| words::runs(&known))

@@ -6,7 +6,7 @@ use machine::topology::caches::CacheType;
 use machine::{CpuSet, FactId, Machine};
 
 use super::super::FeatureId;
-use super::super::layout::Layout;
+use super::super::layout::{Layout, is_unread};
 use super::super::words;
 use super::found::{Facts, MOST};
 
@@ -36,9 +36,9 @@ fn cpus(machine: &Machine, layout: &Layout, facts: &mut Facts<'_>) {
     facts.known(FeatureId::CacheSharing, "", cache_sharing(machine, layout));
 }
 
-/// What the kernel says; on kernels of before 4.19, which say nothing, what the cores show.
+/// What the kernel says; on kernels before 4.19, which say nothing, what the cores show.
 fn smt(machine: &Machine, layout: &Layout) -> Option<String> {
-    let told = match machine.kernel.smt.as_deref() {
+    let state = match machine.kernel.smt.as_deref() {
         Some("off") => "off",
         Some("forceoff") => "off for good",
         Some("notsupported") => "none",
@@ -46,13 +46,12 @@ fn smt(machine: &Machine, layout: &Layout) -> Option<String> {
         None if layout.online.iter().any(|core| core.len() > 1) => "on",
         None => return None,
     };
-    Some(told.to_string())
+    Some(state.to_string())
 }
 
 /// How many cores each last-level cache has: `level 3 of 3 cores`.
 fn cache_sharing(machine: &Machine, layout: &Layout) -> Option<String> {
-    let unread = machine.missing.iter().any(|missing| missing.is(&FactId::Caches));
-    if unread || !layout.is_whole() {
+    if is_unread(machine, &FactId::Caches) || !layout.is_whole() {
         return None;
     }
     let firsts: CpuSet = layout.online.iter().filter_map(CpuSet::first).collect();
@@ -73,7 +72,7 @@ fn nodes(machine: &Machine, facts: &mut Facts<'_>) {
     facts.cpus(FeatureId::Nodes, "", Some(&ids));
     for node in machine.nodes.iter().take(MOST) {
         let subject = format!("node {}", node.id);
-        let unread = machine.missing.iter().any(|missing| missing.is(&FactId::CpusOfNode(node.id)));
+        let unread = is_unread(machine, &FactId::CpusOfNode(node.id));
         facts.cpus(FeatureId::NodeCpus, &subject, Some(&node.cpus).filter(|_| !unread));
         facts.bytes(FeatureId::NodeMemory, &subject, node.memory_bytes);
         let distances: Vec<String> = node.distances.values().map(u32::to_string).collect();

@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn what_follows_from_smt_is_left_out_of_a_mitigation() {
-        let told = "Mitigation: Retpolines; STIBP: disabled; RSB filling";
-        assert_eq!(without_smt(told), "Mitigation: Retpolines; RSB filling");
+        let remedy = "Mitigation: Retpolines; STIBP: disabled; RSB filling";
+        assert_eq!(without_smt(remedy), "Mitigation: Retpolines; RSB filling");
         assert_eq!(
             without_smt("Mitigation: Clear CPU buffers; SMT vulnerable"),
             "Mitigation: Clear CPU buffers"

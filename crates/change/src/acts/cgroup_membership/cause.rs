@@ -10,11 +10,10 @@ use machine::procfs::pid_stat;
 use crate::acts::PINNED_BY_KERNEL;
 use crate::acts::operation::refusal::{Refusal, is_missing};
 use crate::kernel::Kernel;
+use crate::kernel::threads::sched::SCHED_DEADLINE;
 
-/// SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of include/uapi/linux/sched.h.
-const SCHED_FIFO: u32 = 1;
-const SCHED_RR: u32 = 2;
-const SCHED_DEADLINE: u32 = 6;
+const SCHED_FIFO: u32 = libc::SCHED_FIFO as u32;
+const SCHED_RR: u32 = libc::SCHED_RR as u32;
 
 /// At most this many cgroups are looked at: the one that is asked for, and those above it.
 const DEEPEST: usize = 32;

@@ -9,6 +9,9 @@ use crate::kernel::syscall::check;
 
 const BITS: u32 = libc::c_ulong::BITS;
 
+/// SCHED_DEADLINE of include/uapi/linux/sched.h.
+pub(crate) const SCHED_DEADLINE: u32 = 6;
+
 /// `struct sched_attr` of include/uapi/linux/sched/types.h in its first version, which every kernel takes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]

@@ -83,8 +83,8 @@ impl Clock {
     fn read(root: &Root) -> Option<Self> {
         let uptime = root.line("/proc/uptime").ok()?;
         let uptime_s: f64 = uptime.split(' ').next()?.parse().ok()?;
-        let ticks_per_s: u64 = root.fact("clock_ticks").ok()?.trim().parse().ok()?;
-        (uptime_s.is_finite() && ticks_per_s > 0).then_some(Self { uptime_s, ticks_per_s })
+        let ticks_per_s = root.ticks_per_s()?;
+        uptime_s.is_finite().then_some(Self { uptime_s, ticks_per_s })
     }
 
     fn age_s(&self, seen: &Seen) -> f64 {

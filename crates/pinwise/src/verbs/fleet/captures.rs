@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
+use hosts::survey::in_parallel;
 use machine::{Class, Fault};
 use report::fleet::NotRead;
 
@@ -68,7 +69,7 @@ fn look_into(folder: &Path, paths: &mut BTreeSet<PathBuf>, found: &mut Found) ->
         let (path, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);
         match is_capture(&path, kind) {
             false => found.passed_over += 1,
-            // It could lead anywhere, and somebody else may have put it there.
+            // It could lead anywhere, and someone else may have put it there.
             true if kind.is_symlink() => found.not_read.push(link(&path)),
             true => drop(paths.insert(path)),
         }
@@ -146,24 +147,8 @@ pub(super) fn read_all(
     interrupted: &AtomicBool,
     gathered: &Gathered,
 ) -> Result<(), Fault> {
-    let next = AtomicUsize::new(0);
-    let read = || {
-        while let Some(capture) = captures.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if interrupted.load(Ordering::Relaxed) {
-                return;
-            }
-            gathered.take(&capture.host, host_at(&capture.path));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..at_most.clamp(1, captures.len().max(1)) {
-            scope.spawn(read);
-        }
-    });
-    match interrupted.load(Ordering::Relaxed) {
-        true => Err(Fault::new(Class::Interrupted, "fleet map", "stopped by a signal", "")),
-        false => Ok(()),
-    }
+    let read = |capture: &Capture| gathered.take(&capture.host, host_at(&capture.path));
+    in_parallel(captures, at_most, interrupted, "fleet map", &read)
 }
 
 #[cfg(test)]

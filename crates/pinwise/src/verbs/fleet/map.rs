@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use advise::fleet::Fleet;
-use hosts::{HostSpec, inventory, survey};
+use hosts::{inventory, survey};
 use machine::Fault;
 use report::fleet::NotRead;
 use serde::Serialize;
@@ -83,13 +83,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 
 /// Reaches the hosts of the file and of the flags.
 fn of_hosts(args: &Args, interrupted: &AtomicBool) -> Result<Gathered, Fault> {
-    let mut specs: Vec<HostSpec> = Vec::new();
-    if let Some(file) = &args.hosts {
-        specs.extend(inventory::read(file)?);
-    }
-    for words in &args.host {
-        specs.extend(inventory::of_flag(words)?);
-    }
+    let specs = inventory::given(args.hosts.as_deref(), &args.host)?;
     let gathered = Gathered::begin(specs.len());
     let at_most = args.parallel.map_or(survey::AT_A_TIME, usize::from);
     reached::read_all(&specs, args.captures.as_deref(), at_most, interrupted, &gathered)?;

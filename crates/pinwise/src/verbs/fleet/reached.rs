@@ -25,7 +25,7 @@ pub(super) fn read_all(
         Some(folder) => Kept::In(OwnFolder::make(folder, Reach::Everybody)?),
         None => Kept::Briefly(Scratch::make()?),
     };
-    let take = |_: usize, host: &str, capture: Result<Vec<u8>, Fault>| {
+    let take = |host: &str, capture: Result<Vec<u8>, Fault>| {
         gathered.take(host, capture.and_then(|capture| kept.read(host, &capture)));
     };
     survey::captures(hosts, &own_binary()?, at_most, interrupted, &take)

@@ -92,13 +92,7 @@ fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
 
 /// Hosts of a file and of flags take the place of those of the recipe.
 fn host_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
-    let mut given = Vec::new();
-    if let Some(file) = &args.hosts {
-        given.extend(inventory::read(file)?);
-    }
-    for words in &args.host {
-        given.extend(inventory::of_flag(words)?);
-    }
+    let given = inventory::given(args.hosts.as_deref(), &args.host)?;
     if !given.is_empty() {
         recipe.hosts = given;
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use hosts::slurm::{self, Allocation, BatchScript, CaseFolder, SERVER_NODE, address};
 use hosts::{HostSpec, Via};
 use machine::knobs::{self, MaySet};
+use machine::wording::counted;
 use machine::{Class, Fault};
 use serde::Serialize;
 use study::case::quoted;
@@ -14,7 +15,7 @@ use study::recipe::Factor;
 use study::recipe::place::Place;
 use study::{Case, Recipe};
 
-use super::Args;
+use super::{Args, CASES, usual_name};
 use crate::format::Format;
 use crate::notes::note;
 use crate::output;
@@ -152,9 +153,9 @@ fn needing_root(recipe: &Recipe) -> Vec<String> {
 fn submit(args: &Args, recipe: &Recipe) -> Result<(), Fault> {
     let flags = &args.slurm;
     let named = args.output.as_deref().map(in_words).transpose()?;
-    let unnamed = if recipe.server.is_unnamed() { "cases/string-server" } else { "cases/server" };
+    let unnamed = format!("{CASES}/{}", usual_name(recipe));
     let case = match named {
-        None => CaseFolder::OfJob(unnamed),
+        None => CaseFolder::OfJob(&unnamed),
         Some(folder) => {
             Case::is_free(Path::new(folder))?;
             CaseFolder::Named(folder)
@@ -194,9 +195,9 @@ fn followed(submitted: &Submitted) -> String {
     let Submitted { job, nodes, case, log } = submitted;
     let (case, log) = (quoted(Path::new(case)), quoted(Path::new(log)));
     format!(
-        "Job {job} of Slurm: {nodes} exclusive {}.\n  squeue --job {job}        whether it runs\n  tail -F {log}\n  \
+        "Job {job} of Slurm: {}.\n  squeue --job {job}        whether it runs\n  tail -F {log}\n  \
          pinwise report {case}\n  scancel {job}             ends it, and takes everything back\n",
-        if *nodes == 1 { "node" } else { "nodes" }
+        counted(*nodes, "exclusive node")
     )
 }
 

@@ -15,6 +15,7 @@ use machine::program_path;
 use super::host_processes;
 use crate::pinwise::wait_at_most;
 use crate::processes::Killed;
+use crate::testbed::ip;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -268,9 +269,4 @@ fn installed(program: &str, package: &str) -> Option<PathBuf> {
         eprintln!("skipped: {program} is not installed (apt-get install {package})");
     }
     path
-}
-
-fn ip(arguments: &str) {
-    let out = Command::new("ip").args(arguments.split(' ')).output().unwrap();
-    assert!(out.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&out.stderr));
 }

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::pinwise::wait_at_most;
 use crate::processes::{Killed, file, of_folder};
+use crate::testbed::ip;
 
 /// The nodes.
 pub const NODES: [&str; 3] = ["n1", "n2", "n3"];
@@ -279,9 +280,4 @@ fn cannot_be_had() -> Option<String> {
     let hidden =
         [BINARY, env!("CARGO_TARGET_TMPDIR")].into_iter().find(|path| Path::new(path).starts_with("/tmp"));
     hidden.map(|path| format!("{path} is below /tmp"))
-}
-
-fn ip(arguments: &str) {
-    let out = Command::new("ip").args(arguments.split(' ')).output().unwrap();
-    assert!(out.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&out.stderr));
 }

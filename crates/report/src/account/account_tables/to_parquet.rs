@@ -3,19 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
 use super::Written;
 use super::cell::{Cell, Value};
-
-/// Rows that are kept until they are written together, column by column.
-const ROWS_TOGETHER: usize = 20_000;
+use crate::parquet_file::{ROWS_TOGETHER, properties, refused};
 
 pub(super) struct Parquet<W: io::Write + Send> {
     file: SerializedFileWriter<W>,
@@ -26,12 +23,8 @@ impl<W: io::Write + Send> Parquet<W> {
     pub(super) fn begin(head: &[Cell], to: W) -> io::Result<Self> {
         let fields = head.iter().map(|cell| field(cell).map(Arc::new)).collect::<Result<Vec<TypePtr>, _>>();
         let schema = Type::group_type_builder("schema").with_fields(fields.map_err(refused)?).build();
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(concat!("pinwise ", env!("CARGO_PKG_VERSION")).into())
-            .build();
         let schema = Arc::new(schema.map_err(refused)?);
-        let file = SerializedFileWriter::new(to, schema, Arc::new(properties)).map_err(refused)?;
+        let file = SerializedFileWriter::new(to, schema, properties()).map_err(refused)?;
         Ok(Self { file, kept: Vec::new() })
     }
 
@@ -60,17 +53,6 @@ impl<W: io::Write + Send> Written<W> for Parquet<W> {
     fn end(mut self: Box<Self>) -> io::Result<W> {
         self.write_kept().map_err(refused)?;
         self.file.into_inner().map_err(refused)
-    }
-}
-
-/// An error of the writer beneath comes out as it is.
-fn refused(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(inner) => *inner,
-            Err(inner) => io::Error::other(inner),
-        },
-        other => io::Error::other(other),
     }
 }
 

@@ -142,7 +142,7 @@ fn sides(explanation: &Explanation) -> String {
 }
 
 /// How long a request waited in the server's sockets, and how long its service took.
-pub fn latency(explanation: &Explanation) -> Option<String> {
+pub(super) fn latency(explanation: &Explanation) -> Option<String> {
     let latency = explanation.latency.as_ref()?;
     let part = |change: &Change| {
         let differs = if change.is_there() { "" } else { ", not shown to differ" };
@@ -157,7 +157,7 @@ pub fn latency(explanation: &Explanation) -> Option<String> {
 }
 
 /// What the server did by the counters of its CPUs: more work, or the same work more slowly.
-pub fn work(explanation: &Explanation) -> Option<String> {
+pub(super) fn work(explanation: &Explanation) -> Option<String> {
     let work = explanation.work.as_ref()?;
     let part = |change: &Change, digits: usize| {
         let differs = if change.is_there() { "" } else { ", not shown to differ" };
@@ -177,7 +177,7 @@ pub fn work(explanation: &Explanation) -> Option<String> {
 }
 
 /// Which functions take the CPU time that differs.
-pub fn functions(explanation: &Explanation) -> Option<String> {
+pub(super) fn functions(explanation: &Explanation) -> Option<String> {
     let function = |changed: &FunctionChange| {
         let name = one_line(&changed.name);
         let what = match changed.place {
@@ -198,7 +198,7 @@ pub fn functions(explanation: &Explanation) -> Option<String> {
 }
 
 /// How the server's threads were woken, where that differs or takes time.
-pub fn wakeups(explanation: &Explanation) -> Option<String> {
+pub(super) fn wakeups(explanation: &Explanation) -> Option<String> {
     let (arm, against) = explanation.wakeups?;
     // A server that never has to be woken has none to speak of.
     let rare = |wakeups: &Wakeups| wakeups.per_request.is_some_and(|per_request| per_request < RARE);
@@ -243,7 +243,7 @@ pub fn no_claim(explanation: &Explanation) -> Option<&'static str> {
 }
 
 /// The load's side: a loss by wake-ups shows as its sleep.
-pub fn load(explanation: &Explanation) -> Option<String> {
+pub(super) fn load(explanation: &Explanation) -> Option<String> {
     let load = explanation.load.as_ref()?;
     let basis = explanation.basis;
     let words = |(term, words): (Term, &str)| {
@@ -256,7 +256,7 @@ pub fn load(explanation: &Explanation) -> Option<String> {
 }
 
 /// What is not explained, and what limits all that was said.
-pub fn closing(explanation: &Explanation) -> Vec<String> {
+pub(super) fn closing(explanation: &Explanation) -> Vec<String> {
     let mut sentences = vec![match explanation.unexplained_share {
         None => "No term differs by more than chance: there is nothing to explain.".into(),
         Some(share) => {

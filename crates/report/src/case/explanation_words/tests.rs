@@ -7,6 +7,7 @@ use advise::explanation::term::Term;
 use advise::explanation::waterfall::{Step, Waterfall};
 
 use super::examples;
+use super::sentences::{self, closing, load};
 use super::*;
 
 #[test]
@@ -178,11 +179,12 @@ fn work_of_a_request_is_told_with_what_is_not_shown_to_differ() {
         per_cycle: examples::change(1.85, 1.21, Some((-0.7, -0.6))),
         cache_misses: Some(examples::change(45.0, 310.0, Some((250.0, 280.0)))),
     };
-    let words = super::work(&advise::Explanation { work: Some(work), ..examples::explanation() }).unwrap();
+    let words =
+        sentences::work(&advise::Explanation { work: Some(work), ..examples::explanation() }).unwrap();
     assert_eq!(
         words,
         "A request in cpu 0 (in unpinned A) took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) a cycle, and missed the last-level cache 310.0 \
          (45.0) times."
     );
-    assert_eq!(super::work(&examples::explanation()), None);
+    assert_eq!(sentences::work(&examples::explanation()), None);
 }

@@ -1,7 +1,7 @@
 //! Where sequences of operations break: each operation of one trial an arm, and the words about all of them.
 
 use study::evidence::ArmCliff;
-use study::{Facts, cliff};
+use study::{Evidence, Facts, cliff};
 
 use super::{About, Page};
 use crate::case::drawings::cliff as drawing;
@@ -34,7 +34,8 @@ impl Page for Cliff {
         legend(&mut html);
         cliffs.iter().for_each(|cliff| arm(&mut html, case, cliff));
         html.element("h3", &[], "Put against get");
-        let rows: Vec<Vec<String>> = cliffs.iter().flat_map(rows).collect();
+        let rows: Vec<Vec<String>> =
+            cliffs.iter().flat_map(|cliff| rows(cliff, &case.facts.evidence)).collect();
         let heads = ["arm", "part", "operation", "in a trial", "median", "longest"];
         table(&mut html, &heads, &[3, 4, 5], &rows);
         html
@@ -69,7 +70,8 @@ fn legend(html: &mut Html) {
 }
 
 fn arm(html: &mut Html, case: &CaseView, cliff: &ArmCliff) {
-    html.element("h3", &[], sentence_start(&cliff.arm));
+    let name = result_words::cliff_arm(cliff, &case.facts.evidence);
+    html.element("h3", &[], sentence_start(&name));
     html.element("p", &[], format!("{}.", sentence_start(&result_words::cliff(cliff).join("; "))));
     let Some(operations) = case.operations.get(&cliff.shown).filter(|operations| !operations.is_empty())
     else {
@@ -77,9 +79,9 @@ fn arm(html: &mut Html, case: &CaseView, cliff: &ArmCliff) {
         return;
     };
     let broke = of_trial(case.facts, cliff.shown).and_then(|cliff| cliff.breaks.as_ref());
-    html.add(&drawing::by_operation(&cliff.arm, operations, broke));
-    html.add(&drawing::cumulative(&cliff.arm, operations, broke));
-    let caption = format!("Trial {} of {}.", cliff.shown, cliff.arm);
+    html.add(&drawing::by_operation(&name, operations, broke));
+    html.add(&drawing::cumulative(&name, operations, broke));
+    let caption = format!("Trial {} of {name}.", cliff.shown);
     html.element("p", &[("class", &"caption")], caption);
 }
 
@@ -87,10 +89,11 @@ fn of_trial(facts: &Facts, index: usize) -> Option<&cliff::Cliff> {
     facts.trials.iter().find(|seen| seen.trial.index == index)?.trial.cliff.as_ref()
 }
 
-fn rows(cliff: &ArmCliff) -> Vec<Vec<String>> {
+fn rows(cliff: &ArmCliff, evidence: &Evidence) -> Vec<Vec<String>> {
+    let name = result_words::cliff_arm(cliff, evidence);
     let row = |part: &study::evidence::PartTimes| {
         vec![
-            cliff.arm.clone(),
+            name.clone(),
             part.phase.word().to_string(),
             part.kind.word().to_string(),
             part.operations.to_string(),

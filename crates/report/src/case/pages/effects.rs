@@ -35,10 +35,9 @@ impl Page for Effects {
             table(&mut html, &["effect", &change, "", "p, adjusted"], &[1, 3], &rows);
         }
         for also in &evidence.also {
-            let unit = if also.unit.is_empty() { String::new() } else { format!(", {}", also.unit) };
-            html.element("h3", &[], format!("{}{unit}: it decides nothing", also.metric));
+            html.element("h3", &[], result_words::second_figure(also));
             let rows: Vec<Vec<String>> = also.against_baseline.iter().map(contrast).collect();
-            table(&mut html, &["server", &change, "", "p, adjusted"], &[1, 3], &rows);
+            table(&mut html, &["arm", &change, "", "p, adjusted"], &[1, 3], &rows);
         }
         html
     }

@@ -106,11 +106,7 @@ fn one(html: &mut Html, explanation: &Explanation, cpu_time: Option<String>) {
     html.add(&waterfall::draw(&drawn(explanation, &shown)));
     terms(html, explanation, &shown);
     claims(html, explanation);
-    let sentences = cpu_time.into_iter().chain(words::latency(explanation));
-    let sentences = sentences.chain(words::work(explanation));
-    let sentences = sentences.chain(words::functions(explanation)).chain(words::wakeups(explanation));
-    let sentences = sentences.chain(words::load(explanation));
-    for sentence in sentences.chain(words::closing(explanation)) {
+    for sentence in words::below_claims(explanation, cpu_time) {
         html.element("p", &[], sentence);
     }
 }

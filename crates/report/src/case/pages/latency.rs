@@ -71,7 +71,7 @@ impl Page for Latency {
 
 /// A quantile over all requests of each arm.
 fn over_all_requests(html: &mut Html, pooled: &Pooled) {
-    html.element("h3", &[], format!("{} over all requests of an arm: it decides nothing", pooled.metric));
+    html.element("h3", &[], result_words::pooled_figure(pooled));
     let rows: Vec<Vec<String>> = pooled
         .against_baseline
         .iter()

@@ -1,6 +1,5 @@
 //! The answer at the top: which CPU is slow, why, and how sure that is.
 
-use study::Trust;
 use study::evidence::{Judgement, Outcome};
 
 use super::{About, Page};
@@ -10,7 +9,6 @@ use crate::case::headline::{self, Tone, sentence_start};
 use crate::case::locality_words;
 use crate::case::next_steps;
 use crate::case::notes;
-use crate::case::result_words;
 use crate::case::unpinned;
 use crate::markup::blocks::{commands, table};
 use crate::{CaseView, Html, number};
@@ -87,33 +85,11 @@ fn next(html: &mut Html, case: &CaseView) {
 }
 
 fn controls(html: &mut Html, case: &CaseView) {
-    let evidence = &case.facts.evidence;
     html.element("h3", &[], "Controls");
-    let too_early = |there: bool| !there || matches!(evidence.trust, Trust::TooFew { .. });
-    let a_a = match evidence.trust {
-        _ if too_early(evidence.a_a.is_some()) => "too early to tell",
-        Trust::Untrustworthy { .. } => "FAILED: no claim is made",
-        _ => "passed: no difference seen",
-    };
-    let control = match &evidence.control {
-        Some(control) if !too_early(true) => sentence_start(&control_words::outcome(control, evidence)),
-        _ => "too early to tell".into(),
-    };
-    let name = evidence.control.as_ref().map_or("positive control", control_words::control_name);
-    let size = evidence.control.as_ref().map(|control| {
-        format!("{} against {}", control_words::control(control, evidence.better), control.contrast.reference)
-    });
-    let none = || "not available yet".to_string();
-    let rows = [
-        vec![
-            "baseline against itself (A/A)".to_string(),
-            "must not differ".into(),
-            evidence.a_a.as_ref().map_or_else(none, result_words::contrast),
-            a_a.into(),
-        ],
-        vec![name.into(), "must be worse".into(), size.unwrap_or_else(none), control],
-    ];
-    table(html, &["control", "", "change and interval", "result"], &[], &rows);
+    let controls = control_words::controls(&case.facts.evidence);
+    let rows: Vec<Vec<String>> =
+        controls.into_iter().map(|(name, words)| vec![name.into(), sentence_start(&words)]).collect();
+    table(html, &["control", "result"], &[], &rows);
 }
 
 fn unpinned_in_words(html: &mut Html, case: &CaseView) {
@@ -126,7 +102,7 @@ fn unpinned_in_words(html: &mut Html, case: &CaseView) {
         .sd
         .map(|sd| format!(", sd between trials {}", number::figure(sd)))
         .unwrap_or_default();
-    let used = unpinned.cpus_in_words().map(|used| format!(" It ran on {used}.")).unwrap_or_default();
+    let used = unpinned.cpus_in_words().map(|used| format!(" It ran {used}.")).unwrap_or_default();
     html.within("p", &[], |p| {
         p.text(format!(
             "Unpinned: mean {}{sd}, {} trials, from {} to {}.{used}",

@@ -17,7 +17,8 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
     out.heading("Where it breaks");
     for cliff in cliffs {
         let words = result_words::cliff(cliff).join("; ");
-        out.paragraph("  - ", &format!("{}: {words}.", visible::one_line(&cliff.arm)));
+        let name = result_words::cliff_arm(cliff, &facts.evidence);
+        out.paragraph("  - ", &format!("{}: {words}.", visible::one_line(&name)));
     }
     out.text.push('\n');
     let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
@@ -29,9 +30,10 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
         head("longest", true),
     ];
     let rows = cliffs.iter().flat_map(|cliff| {
+        let name = result_words::cliff_arm(cliff, &facts.evidence);
         let parts = cliff.parts.iter().enumerate();
         // The arm's name once.
-        parts.map(move |(i, part)| row(cliff, part, if i == 0 { cliff.arm.as_str() } else { "" }))
+        parts.map(move |(i, part)| row(cliff, part, if i == 0 { name.as_str() } else { "" }))
     });
     let text = columns(&Table { heads, rows: rows.collect() }, out.style);
     out.text.push_str(&text);

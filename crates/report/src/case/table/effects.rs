@@ -12,9 +12,6 @@ use super::page::Page;
 use crate::case::result_words;
 use crate::{number, visible};
 
-/// Stands behind the name of a figure that no verdict rests on.
-const SECOND: &str = "a second figure: it decides nothing";
-
 /// Prints what there is of them.
 pub(super) fn print(out: &mut Page, facts: &Facts) {
     let evidence = &facts.evidence;
@@ -120,10 +117,7 @@ fn no_curve(out: &mut Page, facts: &Facts, growth: &Growth) {
 }
 
 fn other_figure(out: &mut Page, evidence: &Evidence, also: &AlsoCompared) {
-    // The unit once: most names end with theirs.
-    let is_named = also.unit.is_empty() || also.metric.ends_with(&format!("_{}", also.unit));
-    let unit = if is_named { String::new() } else { format!(", {}", also.unit) };
-    out.heading(&visible::one_line(&format!("{}{unit} ({SECOND})", also.metric)));
+    out.heading(&visible::one_line(&result_words::second_figure(also)));
     if also.against_baseline.is_empty() {
         return out.paragraph("  ", "no complete block has it");
     }
@@ -142,7 +136,7 @@ fn second(contrast: &Contrast) -> Row {
 
 /// What the slowest of all requests together took; the words say what it is not.
 fn over_all_requests(out: &mut Page, pooled: &Pooled) {
-    out.heading(&visible::one_line(&format!("{} over all requests of an arm ({SECOND})", pooled.metric)));
+    out.heading(&visible::one_line(&result_words::pooled_figure(pooled)));
     if !pooled.against_baseline.is_empty() {
         let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
         let level = number::share(pooled.level);

@@ -10,12 +10,6 @@ use crate::case::screening_words;
 use crate::case::unpinned::{self, Unpinned};
 use crate::number;
 
-/// A CPU counts as used from this share of the server's time on.
-const USED_FROM_SHARE: f64 = 0.02;
-
-/// How many CPUs of the baseline are named.
-const NAMED: usize = 4;
-
 /// Prints it below the table.
 pub(super) fn print(out: &mut Page, facts: &Facts) {
     let evidence = &facts.evidence;
@@ -61,19 +55,5 @@ fn where_it_ran(facts: &Facts, unpinned: &Unpinned) -> Option<String> {
     if baseline.is_some_and(|arm| arm.placement.server_cpus.is_some()) {
         return None;
     }
-    let used: Vec<(u32, f64)> =
-        unpinned.cpus_used.iter().copied().filter(|(_, share)| *share >= USED_FROM_SHARE).collect();
-    let (first, more) = used.split_first()?;
-    let (named, others) = match more.len() {
-        n if n <= NAMED => (more, &more[n..]),
-        _ => more.split_at(NAMED - 1),
-    };
-    let mut words =
-        vec![format!("The baseline ran {} of its time on CPU {}", number::share(first.1), first.0)];
-    words.extend(named.iter().map(|(cpu, share)| format!("{} on CPU {cpu}", number::share(*share))));
-    if !others.is_empty() {
-        let share = others.iter().map(|(_, share)| share).sum::<f64>();
-        words.push(format!("{} on {} others", number::share(share), others.len()));
-    }
-    Some(format!("{}.", words.join(", ")))
+    unpinned.cpus_in_words().map(|used| format!("The baseline ran {used}."))
 }

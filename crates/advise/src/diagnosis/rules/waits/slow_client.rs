@@ -24,9 +24,9 @@ static ABOUT: About = About {
     title: "clients",
     costs: Costs::Asleep,
     docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in \
-           flight: no placement of the server makes it faster. Clients that wait for a CPU are named also when the server sleeps less. A client that waits for a CPU beside a hog looks like a slow server from \
-           outside. Look-alikes: a server that sleeps at a lock or in a timer of its own; clients of other hosts, which cannot be seen \
-           from here.",
+           flight: no placement of the server makes it faster. Clients that wait for a CPU are named also when the server sleeps less. \
+           A client that waits for a CPU beside a hog looks like a slow server from outside. Look-alikes: a server that sleeps at a lock \
+           or in a timer of its own; clients of other hosts, which cannot be seen from here.",
 };
 
 impl Rule for SlowClient {
@@ -52,10 +52,10 @@ impl Rule for SlowClient {
         let followed_us = if clients.followed_us > 0 { clients.followed_us as f64 } else { window_us };
         let busy = sum(clients, |thread| thread.on_cpu_us) / followed_us;
         let waits = sum(clients, |thread| thread.waited_us) / followed_us;
+        let hog = if waits >= WAITS { hog_beside_clients(scene.situation) } else { None };
         // A server with less room is faster when its placement is, also with such clients; only those that wait behind a stranger are held
         // back by that.
-        let are_held_back = waits >= WAITS && hog_beside_clients(scene.situation).is_some();
-        if saturation >= limit::HAS_ROOM && !are_held_back {
+        if saturation >= limit::HAS_ROOM && hog.is_none() {
             return Looked::Fine;
         }
         let in_flight: u64 = connections.peers.iter().map(|peer| peer.connections).sum();
@@ -85,7 +85,7 @@ impl Rule for SlowClient {
                 plural("connection", made as usize)
             )),
         };
-        Looked::Found(vec![with_remedy(scene, cause, waits)])
+        Looked::Found(vec![with_remedy(cause, waits, hog)])
     }
 }
 
@@ -101,11 +101,11 @@ fn claim(who: &str, waits: f64, busy: f64, in_flight: u64) -> String {
 }
 
 /// Of a client that waits for a CPU, whoever has it; else more load.
-fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64) -> Cause {
+fn with_remedy(cause: Cause, waits: f64, hog: Option<(&Busy, u32)>) -> Cause {
     if waits < WAITS {
         return cause.remedy(Remedy::by_hand("Give it more connections, more requests in flight, or more clients; no placement of the server gains much"));
     }
-    match hog_beside_clients(scene.situation) {
+    match hog {
         Some((hog, cpu)) => cause
             .because(format!(
                 "{} (process {}) had {} of CPU {cpu}, where the client runs",

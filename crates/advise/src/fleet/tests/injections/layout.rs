@@ -38,12 +38,10 @@ fn take_offline(machine: &mut Machine, offline: &CpuSet) {
     machine.packages.retain(|package| !package.is_empty());
 }
 
-fn on_card(put: fn(&mut Device) -> Option<FeatureId>) -> impl Fn(&mut Machine) -> Expected {
-    move |machine| {
-        let card = card(machine)?;
-        let name = card.name.clone();
-        one(put(card)?, &name)
-    }
+fn on_card(machine: &mut Machine, put: fn(&mut Device) -> Option<FeatureId>) -> Expected {
+    let card = card(machine)?;
+    let name = card.name.clone();
+    one(put(card)?, &name)
 }
 
 fn queue<'d>(card: &'d mut Device, way: &str) -> Option<&'d mut Queue> {
@@ -63,26 +61,26 @@ pub(super) fn of_cards() -> Vec<Injection> {
     let layout = |put: Put| of(Area::Layout, put);
     vec![
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 if card.queues.len() < 8 {
                     return None;
                 }
                 card.queues.retain(|queue| !queue.name.ends_with("-3"));
                 Some(FeatureId::CardQueues)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 let queue = queue(card, "tx").filter(|queue| queue.xps_cpus.is_some())?;
                 queue.xps_cpus = Some(CpuSet::single(5));
                 Some(FeatureId::TransmitSteering)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.driver = Some("e1000e".into());
                 Some(FeatureId::NetworkCard)
-            })(m)
+            })
         }),
         layout(|m, _| {
             let name = card(m)?.name.clone();
@@ -90,52 +88,52 @@ pub(super) fn of_cards() -> Vec<Injection> {
             one(FeatureId::NetworkCard, &name)
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.node = Some(u32::from(card.node? == 0));
                 Some(FeatureId::CardNode)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.links.last_mut()?.current.lanes = 4;
                 Some(FeatureId::CardPcieLink)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.speed_mbit = Some(10_000);
                 Some(FeatureId::CardSpeed)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.state = Some("down".into());
                 Some(FeatureId::CardState)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.ethtool.as_mut()?.rings.as_mut()?.rx = Some(64);
                 Some(FeatureId::CardRings)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 card.ethtool.as_mut()?.coalesce.as_mut()?.rx_usecs = Some(50);
                 Some(FeatureId::CardCoalescing)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 queue(card, "rx")?.rps_cpus = Some(CpuSet::single(1));
                 Some(FeatureId::ReceiveSteering)
-            })(m)
+            })
         }),
         layout(|m, _| {
-            on_card(|card| {
+            on_card(m, |card| {
                 queue(card, "rx")?.rps_flow_cnt = Some(4096);
                 Some(FeatureId::FlowSteering)
-            })(m)
+            })
         }),
         layout(|m, _| {
             let place = *lines(m)?.first()?;

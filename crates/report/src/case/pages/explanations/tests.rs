@@ -43,7 +43,8 @@ fn the_page_says_what_the_terminal_says() {
     for explanation in [examples::explanation(), examples::of_five_blocks()] {
         let (html, text) = (page(&explanation), explanation_text::text(&explanation, None));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let sentences = words::closing(&explanation).into_iter().chain([words::heading(&explanation)]);
+        let sentences =
+            words::below_claims(&explanation, None).into_iter().chain([words::heading(&explanation)]);
         let claims = explanation.claims.iter().map(|claim| words::claim(claim, &explanation).cost);
         for sentence in sentences.chain(claims) {
             let mut escaped = Html::new();

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use machine::topology::cpus::Cpu;
-use machine::wording::plural;
 use machine::{CpuSet, FactId, Machine};
 
 use crate::map::machine_text::cpus as cpu_words;
 use crate::map::machine_text::size;
-use crate::number;
+use crate::number::counted;
 
 /// More speeds than this are reported as a range.
 const MOST_SPEEDS: usize = 3;
@@ -118,9 +117,4 @@ fn with_reason(machine: &Machine, fact: &FactId, words: String) -> String {
         Some(missing) => format!("{words}: {}", missing.why),
         None => words,
     }
-}
-
-/// `1 package`, `1,024 CPUs`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{} {}", number::count(count), plural(noun, count))
 }
