@@ -1,6 +1,7 @@
 //! What each act means to the kernel: one file a kind, behind one trait.
 //!
-//! A new act is a variant of [`Act`](machine::Act), a file here, a line in [`operation`], and a case in the table of tests.
+//! A new act is a variant of [`Act`](machine::Act), a file here, and a line in each list of this module. The file says what the act means
+//! to the kernel ([`Operation`]) and, in its module `sample`, what the tests of all kinds have to know of it (`Sampled`).
 
 mod boot_words;
 mod cgroup_creation;
@@ -21,6 +22,8 @@ mod pktgen;
 mod placed_file;
 mod process_file;
 mod reference;
+#[cfg(any(test, feature = "emulated"))]
+pub mod samples;
 mod scheduling;
 mod swap_file;
 mod swapping;
@@ -31,6 +34,7 @@ use machine::Act;
 pub use cpu_affinity::{DEADLINE, PINNED_BY_KERNEL};
 pub use kernel_file::form;
 pub use lifetime::outlives_boots;
+use operation::OwnerRule;
 use operation::netns::within;
 use operation::path::is_path_gone;
 pub use operation::refusal::refusal;
@@ -83,3 +87,28 @@ pub fn operation(act: &Act) -> Box<dyn Operation + '_> {
         Act::HoldLatency { limit_us } => Box::new(latency_limit::LatencyLimit { limit_us: *limit_us }),
     }
 }
+
+/// The samples of each kind, for the tests of all kinds. They are performed in this order: a later one may use what an earlier one makes.
+#[cfg(any(test, feature = "emulated"))]
+const SAMPLES: &[fn(&samples::Machine) -> Vec<Act>] = &[
+    kernel_file::sample::acts,
+    cpu_affinity::sample::acts,
+    scheduling::sample::acts,
+    process_file::sample::acts,
+    io_priority::sample::acts,
+    util_clamp::sample::acts,
+    page_migration::sample::acts,
+    cgroup_creation::sample::acts,
+    cgroup_membership::sample::acts,
+    placed_file::sample::acts,
+    boot_words::sample::acts,
+    ethtool::sample::acts,
+    irq_ban::sample::acts,
+    guest_pin::sample::acts,
+    pktgen::sample::acts,
+    netns_pair::sample::acts,
+    swap_file::sample::acts,
+    swapping::sample::acts,
+    latency_limit::sample::acts,
+    launch::sample::acts,
+];

@@ -43,6 +43,8 @@ pub mod status;
 pub mod subject;
 pub mod undo;
 
+#[cfg(any(test, feature = "emulated"))]
+pub use acts::samples as act_samples;
 pub use apply::{Applied, ApplyOptions, Foreseen};
 pub use executor::{Hand, Mark, Receipt};
 #[cfg(any(test, feature = "emulated"))]

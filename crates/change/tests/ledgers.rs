@@ -1,12 +1,10 @@
 //! Ledgers of versions that went out: changes that were made before an upgrade are undone after it.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
-mod every_act;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use every_act::Machine;
+use pinwise_change::act_samples::Machine;
 use pinwise_change::ledger::{Session, sessions};
 use pinwise_change::{Hand, How, UndoOptions, undo};
 

@@ -1,75 +1,22 @@
 //! What the kernel may answer to each act, by its source: every refusal says what it means and what to do.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
-mod every_act;
-
 use std::sync::Arc;
 
-use every_act::Machine;
-use machine::{Act, Class, CpuSet, Fault, Plan, Planned, ProcessFile, ProcessRef, Root, ThreadRef, Tree};
+use machine::{Act, Class, CpuSet, Fault, Plan, Planned, ProcessRef, Root, ThreadRef, Tree};
+use pinwise_change::act_samples::{self, Machine};
 use pinwise_change::apply::foresee;
 use pinwise_change::kernel::Users;
 use pinwise_change::{EmulatedKernel, Hand};
 
-/// "Operation is not supported", of the kernel alone (include/linux/errno.h).
-const ENOTSUPP: i32 = 524;
-
 /// What every act may meet: no permission, no memory, a signal.
 const ALWAYS: [i32; 4] = [libc::EPERM, libc::EACCES, libc::ENOMEM, libc::EINTR];
-
-/// The numbers that the kernel may refuse an act with, beside [`ALWAYS`].
-fn errnos(act: &Act) -> &'static [i32] {
-    use libc::{
-        E2BIG, EAGAIN, EBUSY, EDQUOT, EEXIST, EFBIG, EINVAL, EIO, ENAMETOOLONG, ENETDOWN, ENODEV, ENOENT,
-        ENOSPC, ENOSYS, ENOTDIR, ENXIO, EOPNOTSUPP, EOVERFLOW, ERANGE, EROFS, ESRCH, ETIMEDOUT, ETXTBSY,
-    };
-    match act {
-        // Every file has a handler of its own: kernel/irq/proc.c, drivers/cpufreq, mm, net/core, kernel/cgroup.
-        Act::WriteFile { .. } => &[
-            E2BIG, EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, ENOSPC, ENOSYS, ENOTDIR,
-            ENXIO, EOPNOTSUPP, ENOTSUPP, EOVERFLOW, ERANGE, EROFS, ESRCH, ETIMEDOUT,
-        ],
-        // kernel/sched/syscalls.c.
-        Act::SetAffinity { .. } | Act::SetScheduling { .. } => &[EBUSY, EINVAL, ESRCH, E2BIG],
-        Act::SetUtilClamp { .. } => &[EBUSY, EINVAL, ERANGE, ESRCH, E2BIG, EOPNOTSUPP],
-        // block/ioprio.c.
-        Act::SetIoPriority { .. } => &[EINVAL, ESRCH],
-        // fs/proc/base.c, kernel/sched/autogroup.c.
-        Act::WriteProcessFile { file: ProcessFile::OomScoreAdj, .. } => &[EINVAL, ENOENT, ESRCH, EROFS],
-        Act::WriteProcessFile { file: ProcessFile::Autogroup, .. } => &[EAGAIN, EINVAL, ENOENT, ESRCH, EROFS],
-        // mm/mempolicy.c.
-        Act::MigratePages { .. } => &[EBUSY, EINVAL, EIO, ENOSYS, ESRCH],
-        // kernel/cgroup/cgroup.c.
-        Act::CreateCgroup { .. } => {
-            &[EAGAIN, EEXIST, EINVAL, ENAMETOOLONG, ENODEV, ENOENT, ENOSPC, ENOTDIR, EROFS]
-        }
-        Act::JoinCgroup { .. } => &[EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EROFS, ESRCH],
-        // Files of disks.
-        Act::PlaceFile { .. } | Act::AddBootWords { .. } | Act::MakeSwapFile { .. } => {
-            &[EDQUOT, EEXIST, EFBIG, EIO, ENOENT, ENOSPC, ENOTDIR, EROFS]
-        }
-        // mm/swapfile.c.
-        Act::SwapOn { .. } => &[EBUSY, EINVAL, EIO, ENODEV, ENOENT, ENOSPC, EROFS, ETXTBSY],
-        // net/ethtool, and drivers.
-        Act::SetEthtool { .. } => &[
-            EAGAIN, EBUSY, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, ENOTSUPP, ERANGE,
-            ETIMEDOUT,
-        ],
-        // net/core/pktgen.c.
-        Act::AttachPktgen { .. } => &[EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, EOPNOTSUPP],
-        // Sockets and tools, which say in words why.
-        Act::SetIrqBan { .. } | Act::PinGuest { .. } | Act::MakeNetnsPair { .. } => {
-            &[EAGAIN, EBUSY, EINVAL, EIO, ENOENT, ESRCH, ETIMEDOUT]
-        }
-        Act::HoldLatency { .. } | Act::Launch { .. } => &[EAGAIN, EINVAL, ENOENT],
-    }
-}
 
 fn refused(act: &Act, errno: i32) -> Fault {
     let (machine, dir) = (Machine::for_act(act), tempfile::tempdir().unwrap());
     let mut hand = Hand::with(Arc::new(machine.kernel.clone()), dir.path(), "test").unwrap();
     machine.kernel.refuse_every_change(Some(errno));
-    let fault = hand.perform(act).unwrap_err();
+    let fault = act_samples::perform(&mut hand, act).unwrap_err();
     machine.kernel.refuse_every_change(None);
     hand.undo_all();
     fault
@@ -78,7 +25,7 @@ fn refused(act: &Act, errno: i32) -> Fault {
 #[test]
 fn every_refusal_has_a_remedy_of_its_own() {
     for act in Machine::new().acts() {
-        for errno in ALWAYS.iter().chain(errnos(&act)) {
+        for errno in ALWAYS.iter().chain(act_samples::of(&act).errnos()) {
             let fault = refused(&act, *errno);
             assert!(!fault.remedy.is_empty(), "{act:?}, {errno}: {fault}");
             assert!(!fault.remedy.contains("documentation"), "{act:?}, {errno}: {fault}");
@@ -141,17 +88,7 @@ fn a_file_that_root_may_not_write_is_no_interrupt_that_the_kernel_manages() {
 fn nothing_about_processes_is_said_of_what_has_none() {
     for act in Machine::new().acts() {
         let fault = refused(&act, libc::ENOENT);
-        let is_of_process = matches!(
-            act,
-            Act::SetAffinity { .. }
-                | Act::SetScheduling { .. }
-                | Act::SetIoPriority { .. }
-                | Act::SetUtilClamp { .. }
-                | Act::WriteProcessFile { .. }
-                | Act::MigratePages { .. }
-                | Act::SetIrqBan { .. }
-                | Act::PinGuest { .. }
-        );
+        let is_of_process = act_samples::of(&act).is_of_process();
         assert!(is_of_process || !fault.remedy.contains("process ended"), "{act:?}: {fault}");
     }
 }

@@ -4,19 +4,16 @@
 //! `UPDATE_DOCS=1 cargo test -p pinwise-change --test undo_table` writes the table anew.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
-mod every_act;
-
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use every_act::{HUGE_PAGES, Machine};
-use machine::ethtool::{ChannelKind, Feature, Figure, Topic};
-use machine::{Act, EthtoolState, PinScope, Scheduling, UtilClamp};
+use machine::Act;
+use pinwise_change::act_samples::{self, Machine};
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
 use pinwise_change::ledger::sessions;
-use pinwise_change::{Hand, How, Launch, UndoOptions, UndoReport, undo};
+use pinwise_change::{Hand, How, UndoOptions, UndoReport, undo};
 
 /// What happens between the act and its undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,126 +84,6 @@ fn machine_for(act: &Act) -> Machine {
     machine
 }
 
-/// Has somebody else change what the act changed; false where nobody else can.
-fn by_others(state: &mut EmulatedState, act: &Act) -> bool {
-    match act {
-        Act::WriteFile { path, netns, .. } => {
-            let other = match path.to_str().unwrap() {
-                path if path.ends_with("enabled") => "[always] madvise never\n",
-                path if path.ends_with("cpuset.cpus") || path.ends_with("smp_affinity_list") => "2-3\n",
-                _ => "8\n",
-            };
-            state.files.insert((netns.clone(), path.clone()), other.into());
-        }
-        Act::SetAffinity { thread, .. } => {
-            state.threads.get_mut(&thread.tid).unwrap().affinity = "0,3".parse().unwrap();
-        }
-        Act::SetScheduling { thread, .. } => {
-            state.threads.get_mut(&thread.tid).unwrap().scheduling.scheduling = Scheduling::Idle;
-        }
-        Act::SetIoPriority { thread, .. } => {
-            state.threads.get_mut(&thread.tid).unwrap().io_priority = 3 << 13;
-        }
-        Act::SetUtilClamp { thread, .. } => {
-            state.threads.get_mut(&thread.tid).unwrap().util_clamp = UtilClamp { min: 7, max: 9 };
-        }
-        Act::WriteProcessFile { process, file, .. } => {
-            let text = if file.name() == "autogroup" { "/autogroup-7 nice 3\n" } else { "77\n" };
-            state.files.insert((None, format!("/proc/{}/{}", process.pid, file.name()).into()), text.into());
-        }
-        Act::MigratePages { process, .. } => {
-            state.memory.insert(process.pid, [(1, 16 << 20)].into());
-        }
-        Act::JoinCgroup { process, .. } => {
-            state.threads.get_mut(&process.pid).unwrap().cgroup = "/sys/fs/cgroup/cpuset/theirs".into();
-        }
-        Act::PlaceFile { file, .. } => {
-            state.files.insert((None, file.path().unwrap()), "theirs\n".into());
-        }
-        Act::AddBootWords { .. } => {
-            state.files.insert((None, "/etc/kernel/cmdline".into()), "root=/dev/vda1 nohz_full=2".into());
-        }
-        Act::SetEthtool { setting, .. } => {
-            let other = match setting.topic() {
-                Topic::Channels => EthtoolState::Channels { counts: [(ChannelKind::Combined, 1)].into() },
-                Topic::Coalescing => EthtoolState::Coalescing { figures: [(Figure::RxUsecs, 200)].into() },
-                // A switch has two places.
-                Topic::Feature(Feature::Gro | _) => return false,
-            };
-            state.ethtool.insert((None, "eth0".into(), setting.topic()), other);
-        }
-        Act::PinGuest { pin, .. } => {
-            state.guest_pins.get_mut(pin).unwrap().0 = "3".parse().unwrap();
-        }
-        Act::AttachPktgen { .. }
-        | Act::CreateCgroup { .. }
-        | Act::Launch { .. }
-        | Act::SetIrqBan { .. }
-        | Act::MakeNetnsPair { .. }
-        | Act::MakeSwapFile { .. }
-        | Act::SwapOn { .. }
-        | Act::HoldLatency { .. } => return false,
-    }
-    true
-}
-
-/// Removes what the act changed; false where it cannot go.
-fn remove(machine: &Machine, act: &Act) -> bool {
-    let kernel = &machine.kernel;
-    match act {
-        Act::SetAffinity { thread, .. }
-        | Act::SetScheduling { thread, .. }
-        | Act::SetIoPriority { thread, .. }
-        | Act::SetUtilClamp { thread, .. } => kernel.remove_thread(thread.tid),
-        Act::WriteProcessFile { process, .. }
-        | Act::MigratePages { process, .. }
-        | Act::JoinCgroup { process, .. }
-        | Act::SetIrqBan { process, .. } => {
-            kernel.remove_thread(process.pid + 1);
-            kernel.remove_thread(process.pid);
-        }
-        Act::WriteFile { path, netns, .. } if path.starts_with("/sys/class/net") => {
-            kernel.remove_interface(netns.as_deref(), "eth0");
-        }
-        _ => {
-            let mut state = kernel.state();
-            let before = state.clone();
-            match act {
-                Act::WriteFile { path, netns, .. } if !path.starts_with("/proc/sys") => {
-                    state.files.remove(&(netns.clone(), path.clone()));
-                }
-                Act::CreateCgroup { path } => {
-                    state.folders.remove(path);
-                    state.files.retain(|(_, file), _| !file.starts_with(path));
-                }
-                Act::PlaceFile { file, .. } => {
-                    state.files.remove(&(None, file.path().unwrap()));
-                }
-                Act::AddBootWords { .. } => {
-                    state.files.remove(&(None, "/etc/kernel/cmdline".into()));
-                }
-                Act::SetEthtool { .. } => {
-                    state.ethtool.retain(|(_, device, _), _| device != "eth0");
-                    kernel.remove_interface(None, "eth0");
-                    state.files = kernel.state().files;
-                }
-                Act::PinGuest { pin, .. } => drop(state.guest_pins.remove(pin)),
-                Act::MakeNetnsPair { pair } => state.namespaces.retain(|name| !pair.names.contains(name)),
-                Act::MakeSwapFile { path, .. } => drop(state.files.remove(&(None, path.clone()))),
-                Act::SwapOn { path } => drop(state.swaps.remove(path)),
-                Act::HoldLatency { .. } | Act::Launch { .. } => {
-                    state.threads.retain(|_, thread| thread.marker.is_none())
-                }
-                _ => {}
-            }
-            let gone = state != before;
-            kernel.set_state(state);
-            return gone;
-        }
-    }
-    true
-}
-
 /// What came of an act.
 fn outcome(report: &UndoReport) -> String {
     let how = report.sessions.iter().flat_map(|session| &session.undone).next();
@@ -224,15 +101,15 @@ fn outcome(report: &UndoReport) -> String {
 
 /// Performs the act, lets the event happen, and undoes it: what came of it. `None` where the event cannot happen to the act.
 fn run(act: &Act, event: Event) -> Option<String> {
-    let machine = machine_for(act);
+    let (machine, sampled) = (machine_for(act), act_samples::of(act));
     let kernel = &machine.kernel;
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let before = kernel.state();
-    if event == Event::InPart {
-        match act {
-            Act::WriteFile { path, .. } if path == Path::new(HUGE_PAGES) => kernel.lie(HUGE_PAGES, "17\n"),
-            _ => return None,
-        }
+    let in_part = sampled.in_part().filter(|_| event == Event::InPart);
+    match &in_part {
+        Some(file) => kernel.lie(&file.path, file.done),
+        None if event == Event::InPart => return None,
+        None => {}
     }
     let crash = match event {
         Event::KilledBefore => Some((0, When::Before)),
@@ -249,8 +126,8 @@ fn run(act: &Act, event: Event) -> Option<String> {
     kernel.crash_at(None);
     std::mem::forget(hand);
     kernel.remove_thread(1000);
-    if event == Event::InPart {
-        kernel.lie(HUGE_PAGES, "0\n");
+    if let Some(file) = &in_part {
+        kernel.lie(&file.path, file.undone);
     }
     let changed = kernel.state();
     let possible = match event {
@@ -260,16 +137,14 @@ fn run(act: &Act, event: Event) -> Option<String> {
             true
         }
         Event::Renamed => {
-            let is_of_interface =
-                matches!(act, Act::WriteFile { path, .. } if path.starts_with("/sys/class/net"));
             kernel.rename_interface(None, "eth0", "lan0");
             kernel.rename_interface(Some("box"), "eth0", "lan0");
-            is_of_interface
+            sampled.is_renamed_with_interface()
         }
-        Event::Removed => remove(&machine, act),
+        Event::Removed => sampled.remove(kernel),
         Event::ByOthers => {
             let mut state = changed.clone();
-            let possible = by_others(&mut state, act);
+            let possible = sampled.change_by_others(&mut state);
             kernel.set_state(state);
             possible
         }
@@ -299,14 +174,7 @@ fn run(act: &Act, event: Event) -> Option<String> {
 }
 
 fn perform(hand: &mut Hand, act: &Act) {
-    match act {
-        Act::Launch { argv } => {
-            let launch = Launch { argv: argv.clone(), ..Launch::default() };
-            // It outlives us, as a process that ignores our death would.
-            std::mem::forget(hand.launch(&launch).unwrap());
-        }
-        _ => drop(hand.perform(act).unwrap()),
-    }
+    act_samples::perform(hand, act).unwrap();
 }
 
 fn libc_eio() -> i32 {
@@ -384,15 +252,9 @@ impl Drop for FileSizeLimit {
 /// What the row of an act is called.
 fn name(act: &Act) -> String {
     let kind = serde_json::to_value(act).unwrap()["act"].as_str().unwrap().to_string();
-    match act {
-        Act::WriteFile { path, netns, .. } => match path.to_str().unwrap() {
-            path if netns.is_some() => format!("{kind}: `{path}` in another network namespace"),
-            path => format!("{kind}: `{path}`"),
-        },
-        Act::WriteProcessFile { file, .. } => format!("{kind}: `{}`", file.name()),
-        Act::SetEthtool { setting, .. } => format!("{kind}: {}", setting.topic()),
-        Act::PinGuest { pin, .. } if pin.scope == PinScope::Definition => format!("{kind}: definition"),
-        _ => kind,
+    match act_samples::of(act).variety() {
+        Some(variety) => format!("{kind}: {variety}"),
+        None => kind,
     }
 }
 
@@ -403,8 +265,7 @@ fn table() -> String {
     EVENTS.iter().for_each(|_| text += "---|");
     text += "\n";
     let mut rows = std::collections::BTreeMap::new();
-    let launch = Act::Launch { argv: vec!["server".into()] };
-    for act in Machine::new().acts().into_iter().chain([launch]) {
+    for act in Machine::new().acts() {
         let cells = EVENTS.iter().map(|(event, _)| run(&act, *event).unwrap_or_else(|| "-".into()));
         let cells: Vec<String> = cells.collect();
         rows.entry(name(&act)).or_insert(cells);

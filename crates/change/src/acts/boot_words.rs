@@ -149,3 +149,42 @@ impl Operation for BootWords<'_> {
         })
     }
 }
+
+/// Words of a boot entry, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use machine::{Act, BootLoader};
+
+    use super::BootWords;
+    use crate::acts::samples::{ERRNOS_OF_DISKS, Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    const LINE: &str = "/etc/kernel/cmdline";
+
+    /// Where there is no file of the line.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::AddBootWords {
+            loader: BootLoader::KernelInstall,
+            words: vec!["nohz_full=1-3".into(), "quiet".into()],
+            line: Some("root=/dev/vda1".into()),
+        }]
+    }
+
+    impl Sampled for BootWords<'_> {
+        fn errnos(&self) -> &'static [i32] {
+            ERRNOS_OF_DISKS
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            state.files.insert((None, LINE.into()), "root=/dev/vda1 nohz_full=2".into());
+            true
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            alter(kernel, |state| {
+                state.files.remove(&(None, LINE.into()));
+            })
+        }
+    }
+}

@@ -120,3 +120,48 @@ impl Operation for CgroupCreation<'_> {
         }
     }
 }
+
+/// A cgroup, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EAGAIN, EEXIST, EINVAL, ENAMETOOLONG, ENODEV, ENOENT, ENOSPC, ENOTDIR, EROFS};
+    use machine::Act;
+
+    use super::CgroupCreation;
+    use crate::acts::kernel_file::sample::write;
+    use crate::acts::samples::{Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// The cgroup that is made.
+    pub const CGROUP: &str = "/sys/fs/cgroup/cpuset/site";
+
+    /// It is made, and gets its CPUs.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::CreateCgroup { path: CGROUP.into() }, write(&format!("{CGROUP}/cpuset.cpus"), "0-1", None)]
+    }
+
+    /// Makes it, as an earlier act would have.
+    pub fn make(state: &mut EmulatedState) {
+        state.folders.insert(CGROUP.into());
+        state.files.insert((None, format!("{CGROUP}/cpuset.cpus").into()), "\n".into());
+    }
+
+    impl Sampled for CgroupCreation<'_> {
+        /// kernel/cgroup/cgroup.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EAGAIN, EEXIST, EINVAL, ENAMETOOLONG, ENODEV, ENOENT, ENOSPC, ENOTDIR, EROFS]
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            alter(kernel, |state| {
+                state.folders.remove(self.path);
+                state.files.retain(|(_, file), _| !file.starts_with(self.path));
+            })
+        }
+    }
+}

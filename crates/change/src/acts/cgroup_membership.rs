@@ -134,3 +134,41 @@ impl CgroupMembership<'_> {
         kernel.join_cgroup(pid, path).map_err(|error| cause::explained(kernel, pid, path, error))
     }
 }
+
+/// A process that is moved, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EROFS, ESRCH};
+    use machine::Act;
+
+    use super::CgroupMembership;
+    use crate::acts::cgroup_creation::sample as cgroup;
+    use crate::acts::samples::{Machine, Sampled, alter_thread, end_process};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// Into the cgroup that was made before.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        vec![Act::JoinCgroup { process: machine.server, path: cgroup::CGROUP.into() }]
+    }
+
+    impl Sampled for CgroupMembership<'_> {
+        /// kernel/cgroup/cgroup.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EROFS, ESRCH]
+        }
+
+        fn prepare(&self, state: &mut EmulatedState) {
+            cgroup::make(state);
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            let theirs = "/sys/fs/cgroup/cpuset/theirs";
+            alter_thread(state, self.process.pid, |thread| thread.cgroup = theirs.into())
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_process(kernel, self.process.pid)
+        }
+    }
+}

@@ -6,8 +6,8 @@ use std::io;
 use machine::{Act, Class, CpuSet, ThreadRef};
 
 use super::operation::refusal::Refusal;
-use super::{Operation, of_thread, unfit};
-use crate::kernel::Kernel;
+use super::{Operation, OwnerRule, of_thread, unfit};
+use crate::kernel::{Kernel, Users};
 use crate::record::Value;
 use crate::subject::Scope;
 
@@ -36,6 +36,12 @@ impl Operation for CpuAffinity<'_> {
 
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
         Ok(Value::Cpus(kernel.affinity(self.thread.pid, self.thread.tid)?))
+    }
+
+    /// The kernel looks first at whether it pins the thread itself, and says another number.
+    fn owner_rule(&self, kernel: &dyn Kernel) -> Option<(ThreadRef, OwnerRule)> {
+        let is_bound = kernel.is_bound(self.thread.pid, self.thread.tid) == Some(true);
+        (!is_bound).then_some((self.thread, Users::may_schedule as OwnerRule))
     }
 
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
@@ -122,3 +128,42 @@ pub const PINNED_BY_KERNEL: Refusal = Refusal {
     meaning: "the kernel pins this thread itself (PF_NO_SETAFFINITY)",
     remedy: "leave it: it serves its CPUs alone",
 };
+
+/// Where threads may run, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{E2BIG, EBUSY, EINVAL, ESRCH};
+    use machine::{Act, CpuSet};
+
+    use super::CpuAffinity;
+    use crate::acts::samples::{Machine, Sampled, alter_thread, end_thread};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// Of both threads of a process.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        vec![
+            Act::SetAffinity { thread: machine.first, cpus: CpuSet::single(1) },
+            Act::SetAffinity { thread: machine.second, cpus: (2..4).collect() },
+        ]
+    }
+
+    impl Sampled for CpuAffinity<'_> {
+        /// kernel/sched/syscalls.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EINVAL, ESRCH, E2BIG]
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            alter_thread(state, self.thread.tid, |thread| thread.affinity = [0, 3].into_iter().collect())
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_thread(kernel, self.thread.tid)
+        }
+    }
+}

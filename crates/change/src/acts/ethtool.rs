@@ -149,6 +149,74 @@ impl Operation for DriverSetting<'_> {
     }
 }
 
+/// Every topic, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use std::collections::BTreeMap;
+
+    use libc::{EAGAIN, EBUSY, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, ERANGE, ETIMEDOUT};
+    use machine::ethtool::{ChannelKind, Feature, Figure, Topic};
+    use machine::{Act, EthtoolSetting, EthtoolState};
+
+    use super::DriverSetting;
+    use crate::acts::samples::{ENOTSUPP, Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// Each topic once.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        let channels = |combined: u32| BTreeMap::from([(ChannelKind::Combined, combined)]);
+        let coalescing = |us: u32| BTreeMap::from([(Figure::RxUsecs, us)]);
+        let feature = Feature::Gro;
+        let now = [
+            (Topic::Channels, EthtoolState::Channels { counts: channels(4) }),
+            (Topic::Coalescing, EthtoolState::Coalescing { figures: coalescing(3) }),
+            (Topic::Feature(feature), EthtoolState::Feature { wanted: true, active: true }),
+        ];
+        for (topic, state) in now {
+            machine.kernel.add_ethtool(None, "eth0", topic, state);
+        }
+        let settings = [
+            EthtoolSetting::Channels { counts: channels(2) },
+            EthtoolSetting::Coalescing { figures: coalescing(50) },
+            EthtoolSetting::Feature { feature, on: false },
+        ];
+        let act = |setting| Act::SetEthtool { device: "eth0".into(), netns: None, setting };
+        settings.into_iter().map(act).collect()
+    }
+
+    impl Sampled for DriverSetting<'_> {
+        fn variety(&self) -> Option<String> {
+            Some(self.setting.topic().to_string())
+        }
+
+        /// net/ethtool, and drivers.
+        fn errnos(&self) -> &'static [i32] {
+            &[
+                EAGAIN, EBUSY, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, ENOTSUPP, ERANGE,
+                ETIMEDOUT,
+            ]
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            let other = match self.setting.topic() {
+                Topic::Channels => EthtoolState::Channels { counts: [(ChannelKind::Combined, 1)].into() },
+                Topic::Coalescing => EthtoolState::Coalescing { figures: [(Figure::RxUsecs, 200)].into() },
+                // A switch has two places.
+                Topic::Feature(_) => return false,
+            };
+            let netns = self.netns.map(String::from);
+            state.ethtool.insert((netns, self.device.to_string(), self.setting.topic()), other);
+            true
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            kernel.remove_interface(self.netns, self.device);
+            alter(kernel, |state| state.ethtool.retain(|(_, device, _), _| device != self.device))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

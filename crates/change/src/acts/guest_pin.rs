@@ -114,3 +114,52 @@ impl Operation for Pinned<'_> {
         })
     }
 }
+
+/// A guest of libvirt's, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use machine::{Act, CpuSet, GuestPart, GuestPin, PinScope};
+
+    use super::Pinned;
+    use crate::acts::samples::{ERRNOS_OF_TOOLS, Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// A virtual CPU, in the definition of the guest.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        let pin = GuestPin {
+            name: "web".into(),
+            uuid: "d3e8b3f2-0c0e-4e0c-9a9c-3b1f0a3a0c11".into(),
+            part: GuestPart::Vcpu { vcpu: 0 },
+            scope: PinScope::Definition,
+        };
+        machine.kernel.add_guest_pin(pin.clone(), &[]);
+        vec![Act::PinGuest { pin, cpus: CpuSet::single(2) }]
+    }
+
+    impl Sampled for Pinned<'_> {
+        fn variety(&self) -> Option<String> {
+            (self.pin.scope == PinScope::Definition).then(|| "definition".into())
+        }
+
+        fn errnos(&self) -> &'static [i32] {
+            ERRNOS_OF_TOOLS
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            let Some((cpus, _)) = state.guest_pins.get_mut(self.pin) else { return false };
+            *cpus = CpuSet::single(3);
+            true
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            alter(kernel, |state| {
+                state.guest_pins.remove(self.pin);
+            })
+        }
+    }
+}

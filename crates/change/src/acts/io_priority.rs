@@ -5,8 +5,8 @@ use std::io;
 use machine::{Act, IoPriority, ThreadRef};
 
 use super::operation::refusal::Refusal;
-use super::{Operation, of_thread, unfit};
-use crate::kernel::Kernel;
+use super::{Operation, OwnerRule, of_thread, unfit};
+use crate::kernel::{Kernel, Users};
 use crate::record::Value;
 use crate::subject::Scope;
 
@@ -53,6 +53,10 @@ impl Operation for DiskPriority {
         rank(old).filter(|rank| matches!(rank, IoPriority::RealTime { .. })).map(|rank| rank.to_string())
     }
 
+    fn owner_rule(&self, _kernel: &dyn Kernel) -> Option<(ThreadRef, OwnerRule)> {
+        Some((self.thread, Users::may_rank_requests as OwnerRule))
+    }
+
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
         kernel.set_io_priority(self.thread.tid, self.priority.to_raw())
     }
@@ -94,5 +98,41 @@ impl Operation for DiskPriority {
                 "write none, idle, best-effort:0 to 7 or real-time:0 to 7",
             )
         })
+    }
+}
+
+/// Ranks, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EINVAL, ESRCH};
+    use machine::{Act, IoPriority};
+
+    use super::DiskPriority;
+    use crate::acts::samples::{Machine, Sampled, alter_thread, end_thread};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// One of the usual class.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        vec![Act::SetIoPriority { thread: machine.first, priority: IoPriority::BestEffort { level: 1 } }]
+    }
+
+    impl Sampled for DiskPriority {
+        /// block/ioprio.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EINVAL, ESRCH]
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            alter_thread(state, self.thread.tid, |thread| thread.io_priority = 3 << 13)
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_thread(kernel, self.thread.tid)
+        }
     }
 }

@@ -116,3 +116,38 @@ impl Operation for IrqBan {
         })
     }
 }
+
+/// An irqbalance, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use machine::Act;
+
+    use super::IrqBan;
+    use crate::acts::samples::{ERRNOS_OF_TOOLS, Machine, Sampled, end_process};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// It leaves another interrupt alone already.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        let process = machine.kernel.add_irqbalance(60, &[7]);
+        vec![Act::SetIrqBan { process, irq: 38, banned: true }]
+    }
+
+    impl Sampled for IrqBan {
+        fn errnos(&self) -> &'static [i32] {
+            ERRNOS_OF_TOOLS
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_process(kernel, self.process.pid)
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! A file of /proc, /sys or a cgroup.
 
 pub mod form;
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample;
 
 use std::io;
 use std::path::Path;
@@ -53,6 +55,10 @@ impl Operation for KernelFile<'_> {
 
     fn netns(&self) -> Option<&str> {
         self.netns
+    }
+
+    fn is_in_sys(&self) -> bool {
+        self.path.starts_with("/sys")
     }
 
     fn is_about_same(&self, other: &Act) -> bool {

@@ -88,3 +88,35 @@ impl Operation for LatencyLimit {
         })
     }
 }
+
+/// A limit, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EAGAIN, EINVAL, ENOENT};
+    use machine::Act;
+
+    use super::LatencyLimit;
+    use crate::acts::launch::sample::end_started;
+    use crate::acts::samples::{Machine, Sampled};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// Where nobody else asks for less.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::HoldLatency { limit_us: 20 }]
+    }
+
+    impl Sampled for LatencyLimit {
+        fn errnos(&self) -> &'static [i32] {
+            &[EAGAIN, EINVAL, ENOENT]
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_started(kernel)
+        }
+    }
+}

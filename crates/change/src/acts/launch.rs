@@ -72,3 +72,39 @@ impl Operation for ProcessGroup<'_> {
         format!("start {}", self.argv.join(" "))
     }
 }
+
+/// A program, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EAGAIN, EINVAL, ENOENT};
+    use machine::Act;
+
+    use super::ProcessGroup;
+    use crate::acts::samples::{Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// One with arguments.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::Launch { argv: vec!["server".into(), "--port".into(), "7".into()] }]
+    }
+
+    /// Ends what acts have started.
+    pub fn end_started(kernel: &EmulatedKernel) -> bool {
+        alter(kernel, |state| state.threads.retain(|_, thread| thread.marker.is_none()))
+    }
+
+    impl Sampled for ProcessGroup<'_> {
+        fn errnos(&self) -> &'static [i32] {
+            &[EAGAIN, EINVAL, ENOENT]
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_started(kernel)
+        }
+    }
+}

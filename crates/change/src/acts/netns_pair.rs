@@ -28,6 +28,10 @@ impl Operation for NamespacePair<'_> {
         true
     }
 
+    fn makes_networks(&self) -> &[String] {
+        &self.pair.names
+    }
+
     /// Half a pair is one that has to go as well.
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
         Ok(Value::of_presence(self.pair.names.iter().any(|name| kernel.has_netns(name))))
@@ -89,5 +93,35 @@ impl Operation for NamespacePair<'_> {
                 "check that the kernel has veth devices (modprobe veth) and that this is no container without CAP_SYS_ADMIN",
             ),
         })
+    }
+}
+
+/// A pair, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use machine::{Act, NetnsPair};
+
+    use super::NamespacePair;
+    use crate::acts::samples::{ERRNOS_OF_TOOLS, Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// One pair.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::MakeNetnsPair { pair: NetnsPair { names: ["left".into(), "right".into()] } }]
+    }
+
+    impl Sampled for NamespacePair<'_> {
+        fn errnos(&self) -> &'static [i32] {
+            ERRNOS_OF_TOOLS
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            alter(kernel, |state| state.namespaces.retain(|name| !self.pair.names.contains(name)))
+        }
     }
 }

@@ -9,11 +9,23 @@ use std::io;
 
 use machine::{Act, Fault, ThreadRef};
 
-use crate::kernel::Kernel;
+#[cfg(any(test, feature = "emulated"))]
+use super::samples::Sampled;
+use crate::kernel::{Kernel, Users};
 use crate::procfs::says_ended;
 use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
 use refusal::Refusal;
+
+/// What the tests of all kinds have to know: nothing, where none of them is built.
+#[cfg(not(any(test, feature = "emulated")))]
+pub trait Sampled {}
+
+#[cfg(not(any(test, feature = "emulated")))]
+impl<T> Sampled for T {}
+
+/// Whether a thread of the first users may do something to a thread of the second ones.
+pub type OwnerRule = fn(Users, Users) -> bool;
 
 /// How long what an act does lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +51,7 @@ pub struct TakenBack<'a> {
 }
 
 /// What an act means to the kernel.
-pub trait Operation {
+pub trait Operation: Sampled {
     // What it is about.
 
     /// What decides which object its words mean.
@@ -58,6 +70,16 @@ pub trait Operation {
     /// The name of the network namespace in which it finds its object.
     fn netns(&self) -> Option<&str> {
         None
+    }
+
+    /// Names of the network namespaces that it makes.
+    fn makes_networks(&self) -> &[String] {
+        &[]
+    }
+
+    /// Whether it is a file below /sys, which may show another network namespace than that of the process.
+    fn is_in_sys(&self) -> bool {
+        false
     }
 
     /// Whether another act changes the same thing by its words; files that set each other to 0 are one.
@@ -122,6 +144,12 @@ pub trait Operation {
 
     /// What it would give up that only a process with CAP_SYS_NICE can give back, in words.
     fn gives_up(&self, _old: &Value) -> Option<String> {
+        None
+    }
+
+    /// The thread that only its owners may change without CAP_SYS_NICE, and the rule by which the kernel knows them. `None` where nobody
+    /// needs that right, or the kernel refuses it for another reason first.
+    fn owner_rule(&self, _kernel: &dyn Kernel) -> Option<(ThreadRef, OwnerRule)> {
         None
     }
 

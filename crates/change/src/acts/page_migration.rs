@@ -108,3 +108,42 @@ impl Operation for PageMigration<'_> {
         }
     }
 }
+
+/// Memory of a process, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EBUSY, EINVAL, EIO, ENOSYS, ESRCH};
+    use machine::{Act, CpuSet};
+
+    use super::PageMigration;
+    use crate::acts::samples::{Machine, Sampled, end_process};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// Memory that lies on two nodes is moved onto one of them.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        let process = machine.server;
+        machine.kernel.set_memory(process.pid, &[(0, 4 << 20), (1, 12 << 20)]);
+        vec![Act::MigratePages { process, nodes: CpuSet::single(0) }]
+    }
+
+    impl Sampled for PageMigration<'_> {
+        /// mm/mempolicy.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EINVAL, EIO, ENOSYS, ESRCH]
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            state.memory.insert(self.process.pid, [(1, 16 << 20)].into());
+            true
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_process(kernel, self.process.pid)
+        }
+    }
+}

@@ -171,6 +171,42 @@ impl Operation for Generator<'_> {
     }
 }
 
+/// The generator, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, EOPNOTSUPP};
+    use machine::Act;
+
+    use super::Generator;
+    use crate::acts::samples::{Machine, Sampled};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// An interface with two orders.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        // As after an earlier use, so that an undo leaves the same text.
+        let text = "Running: \nStopped: \nResult: OK: rem_device_all\n";
+        machine.kernel.add_file("/proc/net/pktgen/kpktgend_0", text);
+        let orders = vec!["clone_skb 0".into(), "count 1000".into()];
+        vec![Act::AttachPktgen { cpu: 0, device: "dummy0".into(), orders }]
+    }
+
+    impl Sampled for Generator<'_> {
+        /// net/core/pktgen.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, EOPNOTSUPP]
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, _kernel: &EmulatedKernel) -> bool {
+            false
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

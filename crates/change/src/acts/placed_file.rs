@@ -135,3 +135,43 @@ impl Operation for PlacedFile<'_> {
         }
     }
 }
+
+/// A file of settings, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use machine::{Act, PlatformFile, Setting};
+
+    use super::PlacedFile;
+    use crate::acts::samples::{ERRNOS_OF_DISKS, Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// One that keeps a setting.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        let (knob, target, value) = ("dirty-bytes".into(), "machine".into(), "4096000".into());
+        vec![Act::PlaceFile {
+            file: PlatformFile::Sysctl { session: "1-1".into() },
+            content: "vm.dirty_bytes = 4096000\n".into(),
+            keeps: vec![Setting { knob, target, value }],
+        }]
+    }
+
+    impl Sampled for PlacedFile<'_> {
+        fn errnos(&self) -> &'static [i32] {
+            ERRNOS_OF_DISKS
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            let Some(path) = self.file.path() else { return false };
+            state.files.insert((None, path), "theirs\n".into());
+            true
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            let Some(path) = self.file.path() else { return false };
+            alter(kernel, |state| {
+                state.files.remove(&(None, path));
+            })
+        }
+    }
+}

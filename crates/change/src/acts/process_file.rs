@@ -127,3 +127,58 @@ impl Operation for OwnFile {
         }
     }
 }
+
+/// Both files, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EAGAIN, EINVAL, ENOENT, EROFS, ESRCH};
+    use machine::{Act, ProcessFile};
+
+    use super::OwnFile;
+    use crate::acts::samples::{Machine, Sampled, end_process};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// Each of the files once.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        machine.kernel.add_file("/proc/50/oom_score_adj", "0\n");
+        machine.kernel.add_file("/proc/50/autogroup", "/autogroup-7 nice 0\n");
+        let process = machine.server;
+        vec![
+            Act::WriteProcessFile { process, file: ProcessFile::OomScoreAdj, value: -500 },
+            Act::WriteProcessFile { process, file: ProcessFile::Autogroup, value: -5 },
+        ]
+    }
+
+    impl Sampled for OwnFile {
+        fn variety(&self) -> Option<String> {
+            Some(format!("`{}`", self.file.name()))
+        }
+
+        /// fs/proc/base.c, kernel/sched/autogroup.c.
+        fn errnos(&self) -> &'static [i32] {
+            match self.file {
+                ProcessFile::OomScoreAdj => &[EINVAL, ENOENT, ESRCH, EROFS],
+                ProcessFile::Autogroup => &[EAGAIN, EINVAL, ENOENT, ESRCH, EROFS],
+            }
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            let text = match self.file {
+                ProcessFile::OomScoreAdj => "77\n",
+                ProcessFile::Autogroup => "/autogroup-7 nice 3\n",
+            };
+            let path = format!("/proc/{}/{}", self.process.pid, self.file.name());
+            state.files.insert((None, path.into()), text.into());
+            true
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_process(kernel, self.process.pid)
+        }
+    }
+}

@@ -10,28 +10,28 @@ use crate::namespace::Namespace;
 use crate::subject::{Reference, Subject};
 
 /// How an act refers to its object.
-fn reference<'a>(act: &'a Act, operation: &'a dyn Operation) -> Reference<'a> {
-    let makes_networks = match act {
-        Act::MakeNetnsPair { pair } => &pair.names[..],
-        _ => &[],
-    };
-    let in_sys = matches!(act, Act::WriteFile { path, .. } if path.starts_with("/sys"));
-    Reference { scope: operation.scope(), netns: operation.netns(), in_sys, makes_networks }
+fn reference(operation: &dyn Operation) -> Reference<'_> {
+    Reference {
+        scope: operation.scope(),
+        netns: operation.netns(),
+        in_sys: operation.is_in_sys(),
+        makes_networks: operation.makes_networks(),
+    }
 }
 
 impl dyn Kernel + '_ {
     /// [`subject_of`](crate::Identity::subject_of) the object of an act.
     pub(crate) fn subject(&self, act: &Act) -> Subject {
-        self.subject_of(&reference(act, &*operation(act)))
+        self.subject_of(&reference(&*operation(act)))
     }
 
     /// [`network_around`](crate::Network::network_around) the object of an act.
     pub(crate) fn network_of(&self, act: &Act) -> io::Result<Namespace> {
-        self.network_around(&reference(act, &*operation(act)))
+        self.network_around(&reference(&*operation(act)))
     }
 
     /// [`index_of`](crate::Network::index_of) the interface that an act names.
     pub(crate) fn interface_index(&self, act: &Act) -> io::Result<u32> {
-        self.index_of(&reference(act, &*operation(act)))
+        self.index_of(&reference(&*operation(act)))
     }
 }

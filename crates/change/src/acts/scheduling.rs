@@ -5,8 +5,8 @@ use std::io;
 use machine::{Act, Scheduling, ThreadRef};
 
 use super::operation::refusal::{Refusal, is_permission, is_root};
-use super::{Operation, of_thread, unfit};
-use crate::kernel::{Kernel, policy_text};
+use super::{Operation, OwnerRule, of_thread, unfit};
+use crate::kernel::{Kernel, Users, policy_text};
 use crate::record::Value;
 use crate::subject::Scope;
 
@@ -40,6 +40,10 @@ impl Operation for ThreadScheduling {
     fn gives_up(&self, old: &Value) -> Option<String> {
         let Value::Scheduling(state) = old else { return None };
         state.is_lowered_by(&state.with(self.scheduling)).then(|| policy_text(&state.scheduling))
+    }
+
+    fn owner_rule(&self, _kernel: &dyn Kernel) -> Option<(ThreadRef, OwnerRule)> {
+        Some((self.thread, Users::may_schedule as OwnerRule))
     }
 
     fn perform(&self, kernel: &dyn Kernel, now: &Value) -> io::Result<()> {
@@ -86,6 +90,42 @@ impl Operation for ThreadScheduling {
                 "lower the run time of those (chrt -d), or leave this thread's policy",
             )),
             _ => None,
+        }
+    }
+}
+
+/// Policies, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{E2BIG, EBUSY, EINVAL, ESRCH};
+    use machine::{Act, Scheduling};
+
+    use super::ThreadScheduling;
+    use crate::acts::samples::{Machine, Sampled, alter_thread, end_thread};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// A real-time policy.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        vec![Act::SetScheduling { thread: machine.first, scheduling: Scheduling::Fifo { priority: 5 } }]
+    }
+
+    impl Sampled for ThreadScheduling {
+        /// kernel/sched/syscalls.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EINVAL, ESRCH, E2BIG]
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            alter_thread(state, self.thread.tid, |thread| thread.scheduling.scheduling = Scheduling::Idle)
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_thread(kernel, self.thread.tid)
         }
     }
 }

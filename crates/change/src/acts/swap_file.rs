@@ -90,3 +90,38 @@ impl Operation for SwapFile<'_> {
         })
     }
 }
+
+/// A swap file, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use machine::Act;
+
+    use super::SwapFile;
+    use crate::acts::samples::{ERRNOS_OF_DISKS, Machine, Sampled, alter};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// The file that is made.
+    pub const SWAP_FILE: &str = "/var/tmp/pinwise-swap-4711";
+
+    /// A small one.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::MakeSwapFile { path: SWAP_FILE.into(), bytes: 8 << 20 }]
+    }
+
+    impl Sampled for SwapFile<'_> {
+        fn errnos(&self) -> &'static [i32] {
+            ERRNOS_OF_DISKS
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            alter(kernel, |state| {
+                state.files.remove(&(None, self.path.to_path_buf()));
+            })
+        }
+    }
+}

@@ -90,3 +90,42 @@ impl Operation for Swapping<'_> {
         }
     }
 }
+
+/// A swap area, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{EBUSY, EINVAL, EIO, ENODEV, ENOENT, ENOSPC, EROFS, ETXTBSY};
+    use machine::Act;
+
+    use super::Swapping;
+    use crate::acts::samples::{Machine, Sampled, alter};
+    use crate::acts::swap_file::sample::SWAP_FILE;
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// To the file that was made before.
+    pub fn acts(_machine: &Machine) -> Vec<Act> {
+        vec![Act::SwapOn { path: SWAP_FILE.into() }]
+    }
+
+    impl Sampled for Swapping<'_> {
+        /// mm/swapfile.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EINVAL, EIO, ENODEV, ENOENT, ENOSPC, EROFS, ETXTBSY]
+        }
+
+        fn prepare(&self, state: &mut EmulatedState) {
+            state.files.insert((None, self.path.to_path_buf()), "swap".into());
+        }
+
+        fn change_by_others(&self, _state: &mut EmulatedState) -> bool {
+            false
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            alter(kernel, |state| {
+                state.swaps.remove(self.path);
+            })
+        }
+    }
+}

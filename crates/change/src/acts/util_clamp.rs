@@ -5,8 +5,8 @@ use std::io;
 use machine::{Act, ThreadRef, UtilClamp};
 
 use super::operation::refusal::Refusal;
-use super::{Operation, of_thread, unfit};
-use crate::kernel::Kernel;
+use super::{Operation, OwnerRule, of_thread, unfit};
+use crate::kernel::{Kernel, Users};
 use crate::record::Value;
 use crate::subject::Scope;
 
@@ -35,6 +35,10 @@ impl Operation for Clamp {
 
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
         Ok(Value::UtilClamp(kernel.util_clamp(self.thread.tid)?))
+    }
+
+    fn owner_rule(&self, _kernel: &dyn Kernel) -> Option<(ThreadRef, OwnerRule)> {
+        Some((self.thread, Users::may_schedule as OwnerRule))
     }
 
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
@@ -73,6 +77,43 @@ impl Operation for Clamp {
                 "write MIN-MAX with MIN not above MAX, and both within 0 to 1024",
             )),
             _ => None,
+        }
+    }
+}
+
+/// Clamps, for the tests of all kinds.
+#[cfg(any(test, feature = "emulated"))]
+pub mod sample {
+    use libc::{E2BIG, EBUSY, EINVAL, EOPNOTSUPP, ERANGE, ESRCH};
+    use machine::{Act, UtilClamp};
+
+    use super::Clamp;
+    use crate::acts::samples::{Machine, Sampled, alter_thread, end_thread};
+    use crate::kernel::EmulatedKernel;
+    use crate::kernel::emulated::EmulatedState;
+
+    /// A lower bound.
+    pub fn acts(machine: &Machine) -> Vec<Act> {
+        vec![Act::SetUtilClamp { thread: machine.first, clamp: UtilClamp { min: 512, max: 1024 } }]
+    }
+
+    impl Sampled for Clamp {
+        /// kernel/sched/syscalls.c.
+        fn errnos(&self) -> &'static [i32] {
+            &[EBUSY, EINVAL, ERANGE, ESRCH, E2BIG, EOPNOTSUPP]
+        }
+
+        fn is_of_process(&self) -> bool {
+            true
+        }
+
+        fn change_by_others(&self, state: &mut EmulatedState) -> bool {
+            let clamp = UtilClamp { min: 7, max: 9 };
+            alter_thread(state, self.thread.tid, |thread| thread.util_clamp = clamp)
+        }
+
+        fn remove(&self, kernel: &EmulatedKernel) -> bool {
+            end_thread(kernel, self.thread.tid)
         }
     }
 }

@@ -2,47 +2,35 @@
 
 use std::io;
 
-use machine::{Act, Fault, ThreadRef};
+use machine::{Act, Fault};
 
 use crate::acts::{operation, refusal};
 use crate::executor::found;
-use crate::kernel::{Kernel, Users};
-
-/// Whether a thread of the first users may do something to a thread of the second ones.
-type Rule = fn(Users, Users) -> bool;
+use crate::kernel::Kernel;
 
 /// The refusal of an act on a thread that is another user's, where this process has no CAP_SYS_NICE. `None` where the act needs no such
 /// right, or whose the thread is cannot be seen.
 pub(super) fn refusal_by_owner(kernel: &dyn Kernel, act: &Act) -> Option<Fault> {
-    let (thread, rule): (&ThreadRef, Rule) = match act {
-        // The kernel looks at this first, and says another number.
-        Act::SetAffinity { thread, .. } if kernel.is_bound(thread.pid, thread.tid) == Some(true) => {
-            return None;
-        }
-        Act::SetAffinity { thread, .. }
-        | Act::SetScheduling { thread, .. }
-        | Act::SetUtilClamp { thread, .. } => (thread, Users::may_schedule as Rule),
-        Act::SetIoPriority { thread, .. } => (thread, Users::may_rank_requests as Rule),
-        _ => return None,
-    };
+    let operation = operation(act);
+    let (thread, rule) = operation.owner_rule(kernel)?;
     let users = kernel.users(thread.pid, thread.tid).ok()?;
     if rule(kernel.own_users(), users) || kernel.may_raise_priority() {
         return None;
     }
     // What is found before the act is performed may end it with another sentence.
     found(kernel, act).ok()?;
-    Some(refusal(&*operation(act), &io::Error::from_raw_os_error(libc::EPERM)))
+    Some(refusal(&*operation, &io::Error::from_raw_os_error(libc::EPERM)))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use machine::{Class, CpuSet, IoPriority, ProcessRef, Scheduling, UtilClamp};
+    use machine::{Class, CpuSet, IoPriority, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
     use super::*;
     use crate::executor::Hand;
-    use crate::kernel::{EmulatedKernel, Processes};
+    use crate::kernel::{EmulatedKernel, Processes, Users};
 
     const OURS: Users = Users { real: 1000, effective: 1000 };
     const THEIRS: Users = Users { real: 107, effective: 107 };
