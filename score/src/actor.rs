@@ -1,8 +1,10 @@
 //! Servers, clients and disturbances of scenarios: small programs whose behaviour is known because it stands here.
 
+mod client;
+
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
@@ -10,6 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Subcommand;
+
+use client::Client;
 
 /// What to be.
 #[derive(Debug, clap::Args)]
@@ -23,19 +27,7 @@ enum Role {
     /// Answers `pong` to each line, a thread for each connection
     Serve(Serve),
     /// Sends a line, waits for the answer, thinks, and again, over one connection
-    Client {
-        #[arg(long)]
-        port: u16,
-        /// It computes for so long between requests, us
-        #[arg(long, default_value_t = 0)]
-        think_us: u64,
-        /// It sleeps for so long between requests, us
-        #[arg(long, default_value_t = 0)]
-        sleep_us: u64,
-        /// It asks without waiting, and reads 4 KiB between its pauses
-        #[arg(long)]
-        read_slowly: bool,
-    },
+    Client(Client),
     /// Computes for `work_us` of every `period_us`; without them always
     Hog {
         #[arg(long, default_value_t = 0)]
@@ -111,8 +103,7 @@ struct Serve {
 pub fn run(args: &Args) -> std::io::Result<()> {
     match &args.role {
         Role::Serve(serve) => serve_forever(serve),
-        Role::Client { port, sleep_us, read_slowly: true, .. } => slow_reader(*port, *sleep_us),
-        Role::Client { port, think_us, sleep_us, .. } => client(*port, *think_us, *sleep_us),
+        Role::Client(client) => client::run(client),
         Role::Hog { work_us, period_us, own_session } => {
             if *own_session {
                 rustix::process::setsid()?;
@@ -297,35 +288,6 @@ fn unmap() {
             at.cast::<u8>().add(page).write_volatile(1);
         }
         libc::munmap(at, BYTES);
-    }
-}
-
-fn client(port: u16, think_us: u64, sleep_us: u64) -> std::io::Result<()> {
-    let connection = TcpStream::connect(("127.0.0.1", port))?;
-    connection.set_nodelay(true)?;
-    let mut to = connection.try_clone()?;
-    let mut lines = BufReader::new(connection);
-    let mut line = String::new();
-    loop {
-        to.write_all(b"ping\n")?;
-        line.clear();
-        if lines.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        spin(think_us);
-        if sleep_us > 0 {
-            thread::sleep(Duration::from_micros(sleep_us));
-        }
-    }
-}
-
-fn slow_reader(port: u16, sleep_us: u64) -> std::io::Result<()> {
-    let mut connection = TcpStream::connect(("127.0.0.1", port))?;
-    let mut buffer = vec![0; 4096];
-    loop {
-        connection.write_all(b"ping\n")?;
-        connection.read_exact(&mut buffer)?;
-        thread::sleep(Duration::from_micros(sleep_us));
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Scenario {
     /// The load.
     #[serde(default)]
     pub load: String,
+    /// The load without the cause, where that is in the load: likewise.
+    #[serde(default)]
+    pub load_without: Option<String>,
     /// Makes the cause, after the load; stopped at the end.
     #[serde(default)]
     pub cause: Option<String>,

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod common_causes;
 mod cross_cpu_wakeups;
 mod diagnosed_trials;
+mod dropped_blocks;
 pub mod functions;
 pub mod hardware_counters;
 pub mod intervention;
@@ -28,10 +29,13 @@ use probe::account::SleepReason;
 use serde::Serialize;
 use study::{Arm, Facts, Observed, SeenObserved};
 
+use crate::diagnosis::Subject;
 use crate::diagnosis::rules::Costs;
+use crate::diagnosis::rules::waits::lock;
 use claim::{Claim, Scaled, Side, Support};
 use common_causes::EveryArm;
 use diagnosed_trials::{OfArm, diagnosed_trials};
+use dropped_blocks::dropped_blocks;
 use functions::FunctionChange;
 use hardware_counters::Work;
 use latency::Latency;
@@ -138,6 +142,13 @@ fn against_baseline(facts: &Facts, by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<Ex
     others.filter_map(|arm| explanation(facts, by_arm, arm, baseline).ok()).collect()
 }
 
+/// Whether a lock of the server costs the same arm more: who releases it wakes who waits, on whatever CPU that one was.
+fn follows_from_a_lock(crossing: &Claim, claims: &[Claim]) -> bool {
+    let is_lock =
+        |claim: &Claim| lock::is_of(&claim.id) && claim.evidence.costlier() == crossing.evidence.costlier();
+    crossing.id.subject == Subject::Server && claims.iter().any(is_lock)
+}
+
 fn explanation(
     facts: &Facts,
     by_arm: &BTreeMap<&str, OfArm<'_>>,
@@ -158,8 +169,8 @@ fn explanation(
         let (arm_unit, against_unit) = (unit(a.observed, arm), unit(b.observed, against));
         of_server.push(Pair { arm: arm.divided(arm_unit), against: against.divided(against_unit) });
         found.push((
-            Scaled { found: &a.found, active: a.active_ns / arm_unit },
-            Scaled { found: &b.found, active: b.active_ns / against_unit },
+            Scaled { found: &a.found, active: a.active_ns / arm_unit, wall: a.wall_ns / arm_unit },
+            Scaled { found: &b.found, active: b.active_ns / against_unit, wall: b.wall_ns / against_unit },
         ));
         if let (Some(arm), Some(against)) = (&a.load, &b.load) {
             let (arm_unit, against_unit) = (unit(a.observed, arm), unit(b.observed, against));
@@ -171,11 +182,13 @@ fn explanation(
     }
     let server = waterfall(&of_server);
     let slower = slower(facts, basis, &server.total, arm, against);
-    let mut claims = claim::claims(&found, server.total.from, slower);
+    let mut claims = claim::claims(&found, server.total.from.max(server.total.to), slower);
     for crossing in cross_cpu_wakeups::claims(&pairs, slower, &server) {
         // By how often it happens it is known better than by whether the rule found it.
         claims.retain(|claim| claim.id != crossing.id);
-        claims.push(crossing);
+        if !follows_from_a_lock(&crossing, &claims) {
+            claims.push(crossing);
+        }
     }
     claims.sort_by_key(|claim| claim.outweighed);
     let claims: Vec<Claim> = claims.into_iter().map(|claim| provable(facts, claim, arm, against)).collect();
@@ -199,7 +212,7 @@ fn explanation(
         server,
         claims,
         unexplained_share,
-        missing: missing(&pairs),
+        missing: dropped_blocks(facts, arm, against).into_iter().chain(missing(&pairs)).collect(),
     })
 }
 
@@ -285,8 +298,13 @@ fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[TrialPair<'_, '_>]) -
 /// Why there is nothing to explain from.
 fn nothing_observed(facts: &Facts) -> Missing {
     let fact = "where the time of the server's threads went";
+    // What else a trial has not is about counters.
+    let is_of_account =
+        |missing: &&Missing| missing.is(&FactId::ServerThreads) || missing.is(&FactId::KernelEvents);
     let said = |seen: &SeenObserved| {
-        seen.trial.failed.clone().or_else(|| Some(seen.trial.missing.first()?.why.clone()))
+        let (failed, missing) = (&seen.trial.failed, &seen.trial.missing);
+        let why = || missing.iter().find(is_of_account).or(missing.first()).map(|missing| &missing.why);
+        failed.as_ref().or_else(why).cloned()
     };
     if let Some(why) = facts.observed.iter().find_map(said) {
         return Missing::new(fact, why);

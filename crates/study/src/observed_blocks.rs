@@ -1,6 +1,10 @@
 //! Observed blocks: the arms once more, with the kernel's account of the server running beside. They explain and decide nothing: their
 //! trials stand in a list of their own (`observed.jsonl`), which no verdict reads. Pure.
 
+pub mod account_file;
+mod coverage;
+pub mod lock_waits;
+
 use serde::{Deserialize, Serialize};
 
 use load::Outcome;
@@ -14,6 +18,7 @@ use crate::search::Stage;
 use crate::statistics::draws::Draws;
 use crate::statistics::signed_rank::FEWEST_FOR_95;
 use crate::trial::Trial;
+pub use coverage::unseen_threads;
 
 /// Observed blocks of a study of so many blocks that names no number: as many as a 95 % interval of a signed rank takes. None where it has
 /// fewer itself, which decide nothing either, and across boots.
@@ -104,14 +109,13 @@ pub fn expected(study: &Resolved) -> usize {
     blocks(study).iter().map(|block| block.order.len()).sum()
 }
 
-/// `account.json` of an observed trial.
+/// What an observed trial saw ([`account_file`]).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Observed {
     /// Requests that were answered in the window of the account; `None` where the load does not report it.
     pub requests: Option<f64>,
-    /// The window from every side. The machine is that of the case, and the counters are those of `observation.json` beside this file
-    /// where they are left out.
+    /// The window from every side, without the machine: it is that of the case.
     pub situation: Situation,
 }
 

@@ -161,22 +161,33 @@ impl Claim {
     }
 }
 
-/// A trial, with the time in which the server tried to go on in the unit of the waterfall.
+/// A trial, with its times in the unit of the waterfall.
 #[derive(Clone, Copy)]
 pub(super) struct Scaled<'a> {
     pub(super) found: &'a Found,
+    /// In which the server tried to go on.
     pub(super) active: f64,
+    /// Of the threads that worked, whatever they did.
+    pub(super) wall: f64,
 }
 
 impl Scaled<'_> {
     /// What a cause takes; `None` where it was found, and its cost is not known.
     fn size(&self, id: &CauseId) -> Option<f64> {
-        self.found.share(id).map(|share| share * self.active)
+        self.found.share(id).map(|share| share * self.time_of(id))
     }
 
     /// The most that a cause can take, where that is known.
     fn size_at_most(&self, id: &CauseId) -> Option<f64> {
-        self.found.share_at_most(id).map(|share| share * self.active)
+        self.found.share_at_most(id).map(|share| share * self.time_of(id))
+    }
+
+    /// What a cause's share is of: a server that sleeps does not try to go on.
+    fn time_of(&self, id: &CauseId) -> f64 {
+        match about(&id.rule).map(|about| about.costs) {
+            Some(Costs::Asleep) => self.wall,
+            _ => self.active,
+        }
     }
 }
 
@@ -233,7 +244,14 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
     let evidence = match sizes {
         Some(sizes) => {
             let change = Change::of(&sizes);
-            (change.is_there() && change.difference().abs() >= least).then_some(Evidence::Cost { change })
+            let matters = change.difference().abs() >= least;
+            // Of six blocks one in which it could not be seen takes the interval; that it is in all others is worth saying. Fewer tell nothing.
+            let is_in = only_in(id, blocks).filter(|_| change.interval.is_some());
+            match change.is_there() {
+                true => Some(Evidence::Cost { change }),
+                false => is_in.map(|found_in| Evidence::Presence { found_in }),
+            }
+            .filter(|_| matters)
         }
         None => only_in(id, blocks)
             .map(|found_in| Evidence::Presence { found_in })
@@ -275,7 +293,7 @@ mod tests {
             found
         };
         let found: Vec<(Found, Found)> = at_most.iter().map(|(a, b)| (found(*a), found(*b))).collect();
-        let scaled = |found| Scaled { found, active: 100.0 };
+        let scaled = |found| Scaled { found, active: 100.0, wall: 100.0 };
         let blocks: Vec<_> = found.iter().map(|(a, b)| (scaled(a), scaled(b))).collect();
         let claims = claims(&blocks, 100.0, None);
         assert!(claims.iter().all(|claim| matches!(claim.evidence, Evidence::AtMost { .. })), "{claims:?}");
@@ -288,6 +306,42 @@ mod tests {
         assert_eq!(claimed(&more), [(Side::Arm, Support::Possible)]);
         let less: Vec<_> = more.iter().map(|(a, b)| (*b, *a)).collect();
         assert_eq!(claimed(&less), [(Side::Against, Support::Possible)]);
+    }
+
+    /// What is claimed of a lock that has this share of the arm's time in each block, and of the other arm's never.
+    fn claimed_of_a_lock(shares: &[Option<f64>]) -> Vec<(Evidence, Support)> {
+        let found: Vec<Found> = shares
+            .iter()
+            .map(|share| {
+                let mut found = Found::default();
+                let cause = share.map(|share| Cause::seen("lock", Subject::Server, share, ""));
+                cause.into_iter().for_each(|cause| found.add(&Situation::default(), cause));
+                found
+            })
+            .collect();
+        let none = Found::default();
+        // The server sleeps for three quarters of its time.
+        let scaled = |found| Scaled { found, active: 25.0, wall: 100.0 };
+        let blocks: Vec<_> = found.iter().map(|found| (scaled(found), scaled(&none))).collect();
+        claims(&blocks, 100.0, None).into_iter().map(|claim| (claim.evidence, claim.support)).collect()
+    }
+
+    #[test]
+    fn what_costs_sleep_is_a_share_of_all_time() {
+        let claims = claimed_of_a_lock(&[Some(0.6); 6]);
+        let [(Evidence::Cost { change }, Support::Supported)] = claims.as_slice() else {
+            panic!("{claims:?}")
+        };
+        assert!((change.difference() - 60.0).abs() < 1e-9, "{change:?}");
+    }
+
+    #[test]
+    fn what_is_in_all_blocks_but_one_is_possible_if_it_matters() {
+        let but_one = |share: f64| [None, Some(share), Some(share), Some(share), Some(share), Some(share)];
+        let claims = claimed_of_a_lock(&but_one(0.6));
+        assert_eq!(claims, [(Evidence::Presence { found_in: Side::Arm }, Support::Possible)]);
+        assert_eq!(claimed_of_a_lock(&but_one(0.009)), []);
+        assert_eq!(claimed_of_a_lock(&[None, None, Some(0.6), Some(0.6), Some(0.6), Some(0.6)]), []);
     }
 
     #[test]

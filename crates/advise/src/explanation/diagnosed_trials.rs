@@ -20,8 +20,10 @@ pub(super) struct DiagnosedTrial<'a> {
     pub(super) load: Option<Terms>,
     /// What the rules find.
     pub(super) found: Found,
-    /// The time in which the server tried to go on, ns: what shares are of.
+    /// The time in which the server tried to go on, ns: what most shares are of.
     pub(super) active_ns: f64,
+    /// All time of the threads that worked, ns: what shares of sleep are of.
+    pub(super) wall_ns: f64,
     pub(super) limit: Limit,
 }
 
@@ -30,13 +32,14 @@ impl<'a> DiagnosedTrial<'a> {
         let situation = &observed.situation;
         let diagnosis = diagnose(situation);
         let active_ns = diagnosis.time.as_ref().map_or(0.0, ServerTime::active_ns);
+        let wall_ns = diagnosis.time.as_ref().map_or(0.0, |time| time.wall_ns);
         let limit = diagnosis.limit;
         let load = Terms::of_load(situation);
         let mut found = Found::of(situation, diagnosis);
-        if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref()).filter(|_| active_ns > 0.0) {
-            found.add(situation, Cause { share: Some(waited_ns / active_ns), ..cause });
+        if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref()).filter(|_| wall_ns > 0.0) {
+            found.add(situation, Cause { share: Some(waited_ns / wall_ns), ..cause });
         }
-        Self { observed, server: Terms::of(situation), load, active_ns, limit, found }
+        Self { observed, server: Terms::of(situation), load, active_ns, wall_ns, limit, found }
     }
 }
 
@@ -57,7 +60,7 @@ pub(super) fn diagnosed_trials(facts: &Facts, is_wanted: impl Fn(&str) -> bool) 
 /// What the rules find in one trial.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    /// By id: its share of the time in which the server tried to go on, where that is known.
+    /// By id: its share, where that is known: of all time for what costs sleep, else of the time in which the server tried to go on.
     shares: BTreeMap<CauseId, Option<f64>>,
     causes: BTreeMap<CauseId, Cause>,
     own: BTreeMap<CauseId, String>,
@@ -110,7 +113,7 @@ impl Found {
         self.shares.get(id).copied().unwrap_or_else(|| Some(without()))
     }
 
-    /// The most that it can be of the time in which the server tried to go on, 0 of what was not found; `None` where that is not known.
+    /// The most that its share can be, 0 of what was not found; `None` where that is not known.
     pub(super) fn share_at_most(&self, id: &CauseId) -> Option<f64> {
         match self.has(id) {
             true => self.cause(id)?.share_at_most,

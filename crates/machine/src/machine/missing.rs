@@ -21,6 +21,8 @@ pub enum FactId {
     OtherCpus,
     /// Lengths of interrupts and functions of the kernel, of exactly the time of an account.
     AccountDetail,
+    /// Some threads of the server, which an account did not see.
+    ServerThreads,
     /// A file of one trial of a case.
     TrialFile,
     /// The CPUs of the machine.

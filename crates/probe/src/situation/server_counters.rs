@@ -32,8 +32,8 @@ impl ServerCounters {
         }
     }
 
-    /// Gets ready to sum up where the threads of these processes wait for each other, too. That costs each of their switches more than the rest does:
-    /// it is for windows that nothing is measured by.
+    /// Gets ready to sum up where the threads of these processes wait for each other, too. That costs each of their switches more than the rest does: it
+    /// is for windows that nothing is measured by, and for a server of which it is known that they wait much.
     #[must_use]
     pub fn and_futexes(self, pids: &[u32]) -> Self {
         Self { futexes: Some(CountingFutexes::prepare(pids)), ..self }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use load::{LoadSpec, Outcome, monotonic_ns};
-use machine::{Machine, Missing, ProcessRef, Root, processes};
+use machine::{FactId, Machine, Missing, ProcessRef, Root, processes};
 use probe::account::{Account, Counting, Names, Nearness, Snapshot, Target, TracePoints};
 use probe::requests::Requests;
 use probe::{Recording, ServerCounters, Surroundings};
@@ -56,7 +56,7 @@ pub(in crate::engine) struct Accounting {
 }
 
 impl Accounting {
-    /// Begins to count, before the load is started. All of it goes with the value.
+    /// Begins to count, before the load is started; at which futexes threads wait, too, if `locks`. All of it goes with the value.
     ///
     /// # Errors
     /// The kernel has no such programs, or does not permit them.
@@ -65,6 +65,7 @@ impl Accounting {
         machine: &Machine,
         server: ProcessRef,
         recipe: &Recipe,
+        locks: bool,
     ) -> Result<Self, Missing> {
         let pids =
             processes::find(root, &server.pid.to_string()).map_or(vec![server.pid], |found| found.pids);
@@ -74,6 +75,7 @@ impl Accounting {
         let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
         let ports = has_rate.then(|| processes::connections(root, &pids).ports());
         let counters = ServerCounters::prepare(root, &pids, ports.as_deref());
+        let counters = if locks { counters.and_futexes(&pids) } else { counters };
         Ok(Self { counting, counters, server, pids, window, began: None, first: None, last: None })
     }
 
@@ -136,7 +138,7 @@ impl Accounting {
         let (Some((surroundings, first)), Some(last)) = (self.first.take(), self.last.take()) else {
             let why =
                 "the load ended before its warm-up was over: raise budget.window_s or the load's own length";
-            return Err(Missing::new("the account of the server", why));
+            return Err(Missing::new("the account of the server", why).identified(FactId::KernelEvents));
         };
         let mut names = Names::of(machine);
         names.learn(&first);

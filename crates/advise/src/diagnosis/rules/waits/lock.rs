@@ -4,7 +4,7 @@ use machine::wording::{per_second, percent};
 use probe::account::SleepReason;
 use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
 
-use crate::diagnosis::cause::{Cause, Certainty, Remedy, Subject};
+use crate::diagnosis::cause::{Cause, CauseId, Certainty, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
@@ -27,10 +27,15 @@ const TURNS: f64 = 0.5;
 /// Name of the figure: the share of the time for which it is held while others wait in which the holder waits for a CPU.
 const HOLDER_WAITING: &str = "holder_waiting_share";
 
+/// Whether a cause is a lock.
+pub(crate) fn is_of(id: &CauseId) -> bool {
+    id.rule == ABOUT.id
+}
+
 /// Whether it is long because who has it is kept from a CPU.
 pub(crate) fn is_kept_from_a_cpu(cause: &Cause) -> bool {
     let mut figures = cause.figures.iter();
-    cause.id.rule == ABOUT.id && figures.any(|figure| figure.name == HOLDER_WAITING && figure.value >= TURNS)
+    is_of(&cause.id) && figures.any(|figure| figure.name == HOLDER_WAITING && figure.value >= TURNS)
 }
 
 static ABOUT: About = About {
@@ -200,7 +205,9 @@ fn by_shape(scene: &Scene<'_>) -> Looked {
     let idle = idle_cpus(scene);
     // One thread that alone has a CPU is no queue at a lock.
     let alone = time.busiest.active_share >= 0.9 * active;
-    let turns = (ONE_CPU.0..=ONE_CPU.1).contains(&active) && had >= ONE_CPU.0 * 0.8;
+    // Who loses its CPU with the lock held keeps the others waiting: that is no more than one at a time.
+    let at_a_time = active - time.in_cpus(time.preempted_ns);
+    let turns = active >= ONE_CPU.0 && at_a_time <= ONE_CPU.1 && had >= ONE_CPU.0 * 0.8;
     if share_of_sleep < MOSTLY || !turns || alone || idle < IDLE_CPUS {
         return Looked::Fine;
     }
