@@ -206,6 +206,7 @@ impl CaseBuilder {
             evidence,
             interrupt_cost_ns: self.interrupt_cost_ns,
             screening: None,
+            paths: Vec::new(),
             proofs: Vec::new(),
             missing: Vec::new(),
         }

@@ -30,8 +30,15 @@
 //! beside it (`consequences`). Counters, times, serial numbers, addresses and numbers of interrupts are never compared.
 //!
 //! Only texts and sizes are kept of a machine, each text once.
+//!
+//! # What is done with a fleet
+//!
+//! [`chosen`] says which hosts stand for their shapes, [`unlike`] which are built otherwise than the one of a plan, [`Waves`] in which
+//! order hosts get a plan, and [`rollout`] what becomes of it.
 
 mod cards;
+mod choice;
+mod column;
 mod compare;
 mod consequences;
 mod facts;
@@ -40,10 +47,14 @@ mod feature_words;
 mod judge;
 mod kind;
 mod layout;
+mod likeness;
 mod processor;
 mod reduced;
+pub mod rollout;
+mod side_by_side;
 mod symbols;
 mod values;
+mod waves;
 mod words;
 
 #[cfg(test)]
@@ -55,8 +66,13 @@ use std::sync::Arc;
 use machine::Machine;
 use serde::Serialize;
 
+pub use choice::{Chosen, chosen};
+pub use column::Column;
 pub use feature::FeatureId;
+pub use likeness::{Deviation, Unlike, unlike};
 pub use processor::Processor;
+pub use side_by_side::{Apart, SideBySide};
+pub use waves::Waves;
 
 use reduced::Reduced;
 use symbols::Symbols;
@@ -75,6 +91,12 @@ impl Grouper {
     pub fn add_with(&mut self, host: &str, machine: &Machine, processor: &Processor) {
         let reduced = Reduced::of(Arc::from(host), machine, processor, &mut self.symbols);
         self.hosts.push(reduced);
+    }
+
+    /// Puts the hosts side by side in the order in which they were taken, whatever their shapes are and without anything being usual: for
+    /// a few of them.
+    pub fn side_by_side(self) -> SideBySide {
+        side_by_side::of(&self.hosts, &self.symbols)
     }
 
     /// Groups the hosts and compares those of each shape. The order in which they were taken makes no difference.
@@ -112,6 +134,9 @@ pub struct Shape {
     pub features: BTreeMap<String, String>,
     /// Features that differ from host to host without a usual value.
     pub varies: Vec<Variation>,
+    /// What each host has of the features that are in `features` or in `varies`, by their names: for tables.
+    #[serde(skip)]
+    pub columns: Vec<Column>,
 }
 
 /// A host that is not as most of its shape are.
@@ -142,6 +167,18 @@ pub struct Variation {
     pub feature: FeatureId,
     /// What of, as in [`Difference`].
     pub subject: String,
-    /// The values, that of most hosts first, each with its hosts; of very many the last entry is all others.
+    /// The values, that of most hosts first, each with its hosts; of very many the most frequent ones.
     pub values: Vec<(String, Vec<String>)>,
+    /// The hosts that have none of these; none where `values` has all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
+}
+
+/// The rarer values of a feature, together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Others {
+    /// How many values they are.
+    pub values: usize,
+    /// The hosts that have one of them, by name.
+    pub hosts: Vec<String>,
 }

@@ -12,6 +12,7 @@
 mod apply_command;
 pub mod caveats;
 pub mod diagnosis;
+pub mod environment;
 pub mod explanation;
 pub mod finding;
 pub mod fleet;
@@ -19,6 +20,7 @@ pub mod interrupt_rows;
 pub mod interventions;
 pub mod judge;
 pub mod loss;
+pub mod network_paths;
 pub mod next_steps;
 pub mod noise;
 pub mod own_cpu;

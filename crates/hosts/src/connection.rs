@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use load::monotonic_ns;
+use machine::devices::path::PathEnd;
 use machine::{Class, Fault};
 
 use crate::agent::VERB;
@@ -19,6 +22,7 @@ use crate::clock::{Clock, RoundTrip};
 use crate::host::HostSpec;
 use crate::protocol::{Answer, Ask, Hello, Line, PROTOCOL, PartEnded, Reply, Request};
 use crate::transport::Transport;
+use crate::verb_seen::VerbSeen;
 use crate::{staging, wire};
 
 /// An agent that hears nothing for this long takes everything back: longer than a cut that TCP bridges unseen, short enough that a load
@@ -27,6 +31,9 @@ pub const SILENCE: Duration = Duration::from_secs(10);
 
 /// An agent that has not answered for this long is lost.
 const LOST_AFTER: Duration = Duration::from_secs(8);
+
+/// The same while it reads or writes more than a few words: a large machine, or files.
+const LOST_AT_WORK_AFTER: Duration = Duration::from_secs(60);
 
 /// How often a clock is asked for beside everything else, which keeps the agent from taking silence for the end.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -39,6 +46,9 @@ const KEPT_OF_STDERR: usize = 2_000;
 
 /// How long an agent may take to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// The same while it has a verb take back what that changed.
+const GRACE_OF_VERB: Duration = Duration::from_secs(25);
 
 enum Heard {
     Line(Line),
@@ -61,6 +71,8 @@ pub struct Connection {
     asked_at: Instant,
     heard_at: Instant,
     ended: Option<Vec<PartEnded>>,
+    /// Of the verb that was run last.
+    pub(crate) verb: VerbSeen,
     lost: Cell<bool>,
 }
 
@@ -75,6 +87,8 @@ impl Connection {
         let there = staging::stage(host, exe, transport)?;
         let mut command = transport.command(host, &[&there, VERB])?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Ctrl-C is for the controller, which ends its agents in order; ssh would die of it at once.
+        command.process_group(0);
         let mut child = command.spawn().map_err(|error| {
             let program = command.get_program().to_string_lossy().into_owned();
             Fault::io(
@@ -99,6 +113,7 @@ impl Connection {
             asked_at: Instant::now(),
             heard_at: Instant::now(),
             ended: None,
+            verb: VerbSeen::default(),
             lost: Cell::new(false),
         };
         connection.greet()?;
@@ -134,12 +149,13 @@ impl Connection {
     /// # Errors
     /// The agent refuses, or is lost; the fault names the host.
     pub fn ask(&mut self, ask: Ask) -> Result<Answer, Fault> {
+        let lost_after = patience(&ask);
         let id = self.send(ask)?;
         loop {
-            match self.next(LOST_AFTER)? {
+            match self.next(lost_after)? {
                 Some(Line::Reply { id: of, result }) if of == id => return self.settled(result),
                 Some(line) => self.take(line),
-                None => return Err(self.lost(format!("has not answered for {} s", LOST_AFTER.as_secs()))),
+                None => return Err(self.lost(format!("has not answered for {} s", lost_after.as_secs()))),
             }
         }
     }
@@ -154,6 +170,17 @@ impl Connection {
                 let object = format!("host {}: capture", self.host.name);
                 Fault::new(Class::WorkloadFailed, object, error, "try again")
             }),
+            other => Err(self.nonsense(&other)),
+        }
+    }
+
+    /// How the host reaches `peer`, as far as it knows without sending anything.
+    ///
+    /// # Errors
+    /// The host is lost.
+    pub fn path(&mut self, peer: SocketAddr) -> Result<PathEnd, Fault> {
+        match self.ask(Ask::Path { peer })? {
+            Answer::Path(end) => Ok(end),
             other => Err(self.nonsense(&other)),
         }
     }
@@ -234,6 +261,8 @@ impl Connection {
     fn take(&mut self, line: Line) {
         match line {
             Line::Ended { parts } => self.ended = Some(parts),
+            Line::Printed { text } => self.verb.printed.push(text),
+            Line::VerbEnded(end) => self.verb.end = Some(end),
             Line::Reply { id, result } => {
                 let Some((_, sent_ns)) = self.heartbeat.take_if(|(asked, _)| *asked == id) else { return };
                 if let Reply::Done(Answer::Clock { received_ns, sent_ns: replied_ns }) = result {
@@ -251,7 +280,7 @@ impl Connection {
         }
     }
 
-    fn nonsense(&self, answer: &Answer) -> Fault {
+    pub(crate) fn nonsense(&self, answer: &Answer) -> Fault {
         let object = format!("host {}", self.host.name);
         let cause = format!("its agent answers what was not asked: {answer:?}");
         Fault::new(Class::WorkloadFailed, object, cause, "this is a bug in pinwise; please report it")
@@ -298,7 +327,8 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // The end of its input makes the agent take everything back and end.
         drop(self.input.take());
-        let until = Instant::now() + GRACE;
+        let grace = if self.verb.runs && !self.is_lost() { GRACE_OF_VERB } else { GRACE };
+        let until = Instant::now() + grace;
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
@@ -307,6 +337,16 @@ impl Drop for Connection {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// How long an answer may take.
+fn patience(ask: &Ask) -> Duration {
+    match ask {
+        Ask::Capture => LOST_AT_WORK_AFTER,
+        Ask::MakeFolder | Ask::RemoveFolder { .. } => LOST_AT_WORK_AFTER,
+        Ask::Put { .. } | Ask::List { .. } | Ask::Read { .. } => LOST_AT_WORK_AFTER,
+        _ => LOST_AFTER,
     }
 }
 

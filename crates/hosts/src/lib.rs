@@ -4,8 +4,10 @@
 //! speaks JSON lines with the agent that it starts ([`protocol`], [`agent`]) over standard streams. Clocks are compared by round trips
 //! ([`clock`]); all parts of a load begin at one moment, and what they measured is merged ([`merge`]).
 //!
-//! An agent ends its load and takes its changes back when its input ends, when it hears nothing for as long as it was given, and when it
-//! is asked to.
+//! An agent also runs verbs of pinwise on its host ([`Connection::run_verb`]), as a study whose server is there.
+//!
+//! An agent ends what it runs and takes its changes back when its input ends, when it hears nothing for as long as it was given, and when
+//! it is asked to.
 
 #![deny(
     clippy::print_stdout,
@@ -17,17 +19,24 @@ pub mod agent;
 mod binary_hash;
 pub mod clock;
 mod connection;
+mod control_folder;
+mod fetched_folder;
 pub mod host;
 pub mod inventory;
 mod load_hosts;
 pub mod merge;
 pub mod protocol;
+mod remote_folder;
+mod remote_verb;
 pub mod slurm;
 pub mod staging;
 pub mod survey;
 pub mod transport;
+mod verb_seen;
 pub mod wire;
 
 pub use connection::Connection;
 pub use host::{HostSpec, Role, Via};
 pub use load_hosts::{LoadHosts, PartSeen};
+pub use protocol::Verb;
+pub use remote_verb::{RemoteEnd, RemoteFile, RemoteVerb};

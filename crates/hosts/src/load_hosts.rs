@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use load::drive::Pace;
 use load::{LoadSpec, Outcome, monotonic_ns};
+use machine::devices::path::PathEnd;
 use machine::{Class, Fault};
 use serde::Serialize;
 
@@ -21,8 +22,11 @@ const FIRST_LEAD: Duration = Duration::from_millis(500);
 /// The longest that is tried.
 const LONGEST_LEAD: Duration = Duration::from_secs(20);
 
-/// A part that begins later than this after the moment that was set was not ready.
-const LATE_NS: u64 = 5_000_000;
+/// A part that begins later than this after the moment that was set was not ready, or later than [`LATE_SHARE`] of a long load.
+const LATE: Duration = Duration::from_millis(5);
+
+/// Warm-up is a larger part of a load, and is left out.
+const LATE_SHARE: f64 = 0.01;
 
 /// What was seen of one process of a load on another host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,10 +51,23 @@ pub struct PartSeen {
     pub drift_ppm: Option<f64>,
 }
 
+/// What a server is given for each conversation that is opened with it; a RabbitMQ channel with its queue takes about as long.
+const FOR_EACH_CONVERSATION: Duration = Duration::from_micros(500);
+
+/// How long parts are given to open what they need. Too short fails a trial, and a study whose first one fails ends.
+fn lead_for(parts: &[Vec<LoadSpec>]) -> Duration {
+    let driven = parts.iter().flatten().filter_map(LoadSpec::driven);
+    let conversations: u64 = driven.map(|load| load.conversations()).sum();
+    let all = FOR_EACH_CONVERSATION.saturating_mul(u32::try_from(conversations).unwrap_or(u32::MAX));
+    (FIRST_LEAD + all).min(LONGEST_LEAD)
+}
+
 /// A load that runs.
 struct Running {
     /// The first request of all parts, CLOCK_MONOTONIC ns of this host.
     start_ns: u64,
+    /// A part that begins so long after it was not ready.
+    late_ns: u64,
     until: Instant,
     /// Of each host, once its parts have ended.
     ended: Vec<Option<Vec<PartEnded>>>,
@@ -90,6 +107,15 @@ impl LoadHosts {
         Ok(hosts)
     }
 
+    /// Forgets agents that are gone: one that heard nothing for long, while a server took its time to start, has ended in good order.
+    fn forget_those_that_ended(&mut self) {
+        for slot in &mut self.connections {
+            if slot.as_mut().is_some_and(|connection| connection.ask(Ask::Clock).is_err()) {
+                *slot = None;
+            }
+        }
+    }
+
     /// Reaches those that are not connected.
     fn reach(&mut self) -> Result<(), Fault> {
         for (spec, connection) in self.specs.iter().zip(&mut self.connections) {
@@ -121,27 +147,37 @@ impl LoadHosts {
         connected.map(|one| Ok((one.host().name.clone(), one.capture()?))).collect()
     }
 
+    /// How each host that is wanted reaches `server`, with its name.
+    ///
+    /// # Errors
+    /// A host is lost.
+    pub fn paths(
+        &mut self,
+        wanted: impl Fn(&str) -> bool,
+        server: SocketAddr,
+    ) -> Result<Vec<(String, PathEnd)>, Fault> {
+        let connected = self.connections.iter_mut().flatten().filter(|one| wanted(&one.host().name));
+        connected.map(|one| Ok((one.host().name.clone(), one.path(server)?))).collect()
+    }
+
     /// Starts `load` against `server` on all hosts: each process has all of its connections, and a part of the rate.
     ///
     /// # Errors
     /// A host cannot be reached or refuses; then nothing runs.
     pub fn start(&mut self, load: &LoadSpec, server: SocketAddr) -> Result<(), Fault> {
         (self.running, self.seen) = (None, Vec::new());
+        self.forget_those_that_ended();
         self.reach()?;
         let parts = parts(load, &self.specs)?;
-        let begun = self.begin(parts, server, Duration::from_secs_f64(load.seconds() + MARGIN_S));
+        self.lead = self.lead.max(lead_for(&parts));
+        let begun = self.begin(parts, server, load.seconds());
         if begun.is_err() {
             self.stop();
         }
         begun
     }
 
-    fn begin(
-        &mut self,
-        parts: Vec<Vec<LoadSpec>>,
-        server: SocketAddr,
-        timeout: Duration,
-    ) -> Result<(), Fault> {
+    fn begin(&mut self, parts: Vec<Vec<LoadSpec>>, server: SocketAddr, seconds: f64) -> Result<(), Fault> {
         for (at, loads) in parts.into_iter().enumerate() {
             let cpus = self.specs[at].cpus.clone();
             self.prepare(at, Prepare { loads, server, cpus })?;
@@ -152,7 +188,9 @@ impl LoadHosts {
             self.asked(at, Ask::Start { at_ns })?;
         }
         let ended = self.specs.iter().map(|_| None).collect();
-        self.running = Some(Running { start_ns, until: Instant::now() + self.lead + timeout, ended });
+        let late_ns = LATE.max(Duration::from_secs_f64(seconds * LATE_SHARE)).as_nanos() as u64;
+        let until = Instant::now() + self.lead + Duration::from_secs_f64(seconds + MARGIN_S);
+        self.running = Some(Running { start_ns, late_ns, until, ended });
         Ok(())
     }
 
@@ -286,7 +324,7 @@ impl LoadHosts {
                 outcomes.push(PartOutcome { host: host.clone(), process, outcome });
             }
         }
-        if latest_ns > LATE_NS {
+        if latest_ns > running.late_ns {
             return Err(self.too_late(latest_ns));
         }
         merge::merged(outcomes)
@@ -413,6 +451,17 @@ mod tests {
         assert!(paces.iter().all(|pace| pace.connections == 2 && pace.rate_per_s == Some(100.0)));
         let seeds: std::collections::BTreeSet<u64> = paces.iter().map(|pace| pace.seed).collect();
         assert_eq!(seeds.len(), 9, "{seeds:?}");
+    }
+
+    #[test]
+    fn the_first_start_is_late_enough_for_all_that_is_opened() {
+        let lead = |channels, hosts: &[HostSpec]| {
+            let load = AmqpLoad { connections: 1, channels, ..AmqpLoad::default() };
+            lead_for(&parts(&LoadSpec::Amqp(load), hosts).unwrap())
+        };
+        assert!(lead(1, &[host(1)]) < FIRST_LEAD + Duration::from_millis(1));
+        assert_eq!(lead(500, &[host(3), host(3), host(3)]), FIRST_LEAD + FOR_EACH_CONVERSATION * 4_500);
+        assert_eq!(lead(65_535, &[host(256)]), LONGEST_LEAD);
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! What controller and agent say to each other: one JSON document a line, each way.
 
+mod verb;
+
 use std::net::SocketAddr;
 
 use load::LoadSpec;
 use load::drive::Document;
+use machine::devices::path::PathEnd;
 use machine::{Class, Fault};
 use serde::{Deserialize, Serialize};
 
+pub use self::verb::{Listed, Piece, RunVerb, Verb, VerbEnd};
+
 /// Raised whenever a line would be read otherwise than before. Both ends are the same binary, copied by its hash; this is checked all the
 /// same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// A line from the controller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +41,11 @@ pub enum Ask {
     Clock,
     /// The capture of the machine.
     Capture,
+    /// How this host reaches another one. Nothing is sent there.
+    Path {
+        /// The other one, as this host reaches it.
+        peer: SocketAddr,
+    },
     /// Checks a load and makes ready for it. What was prepared before is forgotten.
     Prepare(Prepare),
     /// Starts what was prepared.
@@ -45,6 +55,42 @@ pub enum Ask {
     },
     /// Ends the load before its time; there is no [`Line::Ended`] of it then.
     Stop,
+    /// Makes a folder for the run of a verb.
+    MakeFolder,
+    /// Adds to the end of a file of such a folder; it is made where it is not there.
+    Put {
+        /// As [`Answer::Folder`] has it.
+        folder: String,
+        /// Of the file.
+        name: String,
+        /// What is added, in base64.
+        content: String,
+    },
+    /// Runs a verb of pinwise; refused while another or a load runs.
+    Run(RunVerb),
+    /// Sends the verb that runs SIGINT. None may run any more: it can end meanwhile.
+    Interrupt,
+    /// Says what is in a folder below that of a run.
+    List {
+        /// As [`Answer::Folder`] has it.
+        folder: String,
+        /// Path of the folder below it.
+        name: String,
+    },
+    /// Reads pieces of files.
+    Read {
+        /// As [`Answer::Folder`] has it.
+        folder: String,
+        /// As for [`Ask::List`].
+        name: String,
+        /// What to read.
+        pieces: Vec<Piece>,
+    },
+    /// Removes the folder of a run.
+    RemoveFolder {
+        /// As [`Answer::Folder`] has it.
+        folder: String,
+    },
     /// Takes back all that was changed.
     Undo,
     /// Takes back all that was changed, and ends.
@@ -79,6 +125,13 @@ pub enum Line {
         /// Of each process in the order of [`Prepare::loads`].
         parts: Vec<PartEnded>,
     },
+    /// The verb that runs has printed a line on its standard error.
+    Printed {
+        /// The line, without its end.
+        text: String,
+    },
+    /// The verb has ended, one for each [`Ask::Run`]. Its last line comes before.
+    VerbEnded(VerbEnd),
 }
 
 /// What came of a request.
@@ -109,6 +162,8 @@ pub enum Answer {
         /// The archive (tar.zst) in base64.
         archive: String,
     },
+    /// To [`Ask::Path`].
+    Path(PathEnd),
     /// To [`Ask::Prepare`].
     Prepared {
         /// CPUs that the processes will run on, as a list; none where the scheduler decides.
@@ -118,6 +173,31 @@ pub enum Answer {
     Started,
     /// To [`Ask::Stop`].
     Stopped,
+    /// To [`Ask::MakeFolder`].
+    Folder {
+        /// Its absolute path.
+        folder: String,
+        /// Absolute path of the agent's binary.
+        exe: String,
+    },
+    /// To [`Ask::Put`].
+    Added,
+    /// To [`Ask::Run`].
+    Runs,
+    /// To [`Ask::Interrupt`].
+    Interrupted,
+    /// To [`Ask::List`].
+    Listed {
+        /// Each folder before what is in it. Links, devices and the like are left out.
+        entries: Vec<Listed>,
+    },
+    /// To [`Ask::Read`].
+    Read {
+        /// Of each piece, in base64; shorter where the file ends before.
+        contents: Vec<String>,
+    },
+    /// To [`Ask::RemoveFolder`].
+    Removed,
     /// To [`Ask::Undo`] and [`Ask::Bye`].
     Undone {
         /// What could not be taken back, in words; `pinwise undo` on that host tries again.
@@ -189,12 +269,19 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
+    use machine::devices::path::InterfaceKind;
+    use machine::ethtool::Offload;
+
     use super::*;
 
     fn comes_back<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(message: T) {
         let line = serde_json::to_string(&message).unwrap();
         assert!(!line.contains('\n'), "{line}");
         assert_eq!(serde_json::from_str::<T>(&line).unwrap(), message, "{line}");
+    }
+
+    fn run_verb() -> RunVerb {
+        RunVerb { verb: Verb::Study, arguments: vec!["-o".into(), "a\nb".into()], folder: "/tmp/run".into() }
     }
 
     #[test]
@@ -208,9 +295,21 @@ mod tests {
             Ask::Hello { protocol: PROTOCOL, silence_s: 10.0 },
             Ask::Clock,
             Ask::Capture,
+            Ask::Path { peer: "[fe80::1]:5672".parse().unwrap() },
             Ask::Prepare(prepare),
             Ask::Start { at_ns: u64::MAX },
             Ask::Stop,
+            Ask::MakeFolder,
+            Ask::Put { folder: "/tmp/run".into(), name: "recipe.toml".into(), content: "AA==".into() },
+            Ask::Run(run_verb()),
+            Ask::Interrupt,
+            Ask::List { folder: "/tmp/run".into(), name: "case".into() },
+            Ask::Read {
+                folder: "/tmp/run".into(),
+                name: "case".into(),
+                pieces: vec![Piece { path: "trials/0001\n".into(), from: 7, bytes: u64::MAX }],
+            },
+            Ask::RemoveFolder { folder: "/tmp/run".into() },
             Ask::Undo,
             Ask::Bye,
         ] {
@@ -220,6 +319,27 @@ mod tests {
         comes_back(Line::Reply { id: 7, result: Reply::Failed(failure.clone()) });
         comes_back(Line::Reply { id: 7, result: Reply::Done(Answer::Clock { received_ns: 1, sent_ns: 2 }) });
         comes_back(Line::Ended { parts: vec![PartEnded::Failed(failure.clone())] });
+        comes_back(Line::Printed { text: "trial 1\u{1b}[2J".into() });
+        comes_back(Line::VerbEnded(VerbEnd { exit_code: 130, stdout: "a\nb\n".into() }));
+        let end = PathEnd {
+            local: "10.0.0.2".parse().ok(),
+            kind: Some(InterfaceKind::Card),
+            rx_queues: Some(4),
+            offloads: [(Offload::TxChecksum, true), (Offload::Gro, false)].into(),
+            ..PathEnd::unknown("down")
+        };
+        for answer in [
+            Answer::Path(end),
+            Answer::Folder { folder: "/tmp/run".into(), exe: "/usr/bin/pinwise".into() },
+            Answer::Added,
+            Answer::Runs,
+            Answer::Interrupted,
+            Answer::Listed { entries: vec![Listed { path: "trials".into(), bytes: None, private: true }] },
+            Answer::Read { contents: vec!["AA==".into()] },
+            Answer::Removed,
+        ] {
+            comes_back(Line::Reply { id: 7, result: Reply::Done(answer) });
+        }
         assert_eq!(failure.on("b").object, "host b: load\n");
     }
 }

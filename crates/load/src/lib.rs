@@ -18,6 +18,7 @@ pub mod drive;
 mod flags;
 pub mod generator;
 mod interference;
+mod link;
 pub mod outcome;
 mod process;
 pub mod server;

@@ -25,8 +25,12 @@ struct Echo {
 
 impl Echo {
     fn start() -> Self {
+        Self::speaking(false)
+    }
+
+    fn speaking(http: bool) -> Self {
         let address = "127.0.0.1".parse().unwrap();
-        let options = EchoOptions { address, port: 0, nodelay: true, busy_poll_us: 0 };
+        let options = EchoOptions { address, port: 0, nodelay: true, busy_poll_us: 0, packets: false, http };
         let server = EchoServer::bind(&options).unwrap();
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap());
         let (at, seen) = (server.local_address(), stop.clone());
@@ -64,6 +68,30 @@ fn every_message_comes_back_over_each_transport() {
             assert_eq!((completed, failed), (500.0, 0.0), "{transport:?} {message_bytes}");
         }
     }
+}
+
+#[test]
+fn every_message_comes_back_as_the_body_of_an_answer() {
+    let server = Echo::speaking(true);
+    for transport in [Transport::Tcp, Transport::Unix] {
+        for (message_bytes, prefetch) in [(16, 8), (1024, 64), (400_000, 2)] {
+            let load =
+                LatencyLoad { message_bytes, prefetch, http: true, connections: 2, ..short(transport) };
+            let load = LatencyLoad { max_requests: Some(500), seconds: 20.0, ..load };
+            let document = load.drive(server.at, Course::default()).unwrap();
+            assert_eq!(document.broken, None, "{transport:?} {message_bytes}");
+            let (completed, failed) = (figure(&document, "completed"), figure(&document, "failed"));
+            assert_eq!((completed, failed), (500.0, 0.0), "{transport:?} {message_bytes}");
+        }
+    }
+}
+
+#[test]
+fn frames_over_loopback_are_refused_with_the_reason() {
+    let server = Echo::start();
+    let why = short(Transport::Packet).drive(server.at, Course::default()).err().unwrap().to_string();
+    // Without the permission it comes no further.
+    assert!(why.contains("other end of a link") || why.contains("CAP_NET_RAW"), "{why}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod ethtool;
 pub(crate) mod lines;
 mod links;
 pub mod network;
+pub mod path;
 pub mod pcie;
 pub(crate) mod place;
 mod queue_names;

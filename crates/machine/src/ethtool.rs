@@ -5,6 +5,7 @@
 mod figure;
 mod messages;
 mod netlink;
+mod offload;
 mod report;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ pub use figure::Figure;
 pub use messages::order;
 pub(crate) use messages::{Question, family_question};
 pub use netlink::acknowledged;
-pub(crate) use netlink::{answer, attributes, number};
+pub(crate) use netlink::{answer, attribute, attributes, number};
+pub use offload::Offload;
 pub use report::Report;
 
 /// A kind of channels: queues with an interrupt of their own.

@@ -22,6 +22,7 @@ mod paths;
 mod read_budget;
 mod recording;
 mod replay;
+mod route;
 mod source;
 mod supplied_fact;
 mod tree;
@@ -37,6 +38,7 @@ pub(crate) use io_priority::IO_PRIORITY;
 pub(crate) use irqbalance_socket::IRQBALANCE;
 pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
+pub(crate) use route::{ROUTE, Route};
 pub use tree::Tree;
 
 use crate::Fault;

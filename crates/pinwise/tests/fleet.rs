@@ -155,8 +155,32 @@ fn a_fleet_of_which_nothing_can_be_read_fails_with_the_reason() {
     assert_eq!(fs::read_to_string(place.path("fleet.parquet")).unwrap(), "of yesterday");
     fails(&["--from", "nowhere"], 6, "nowhere");
     fails(&["--from", "captures", "-o", "nowhere/fleet.parquet"], 6, "nowhere/fleet.parquet");
-    fails(&[], 2, "--hosts");
+    for way in ["--from", "--hosts", "--host <"] {
+        fails(&[], 2, way);
+    }
     fails(&["--from", "captures", "--host", "load=web1"], 2, "--host");
+}
+
+/// A study has a use for hosts that drive load; here all of an inventory are of interest.
+#[test]
+fn hosts_of_every_group_are_read_whatever_they_do_in_a_study() {
+    let place = Place::new();
+    let inventory = "\
+[servers]
+a
+
+[load]
+b
+
+[databases]
+c
+
+[all:vars]
+ansible_connection=local
+";
+    fs::write(place.path("inventory.ini"), inventory).unwrap();
+    let document = json(&place.pinwise(&["fleet", "map", "--hosts", "inventory.ini", "--format", "json"]));
+    assert_eq!(shapes(&document), BTreeSet::from([set(["a", "b", "c"])]), "{document:#}");
 }
 
 /// Agents of this host, as a study on one host has them; the third is reached by nobody.

@@ -4,16 +4,15 @@
 //! interval, which knows only of its own machine while its own study ran. Ratios between cases describe, they do not decide.
 
 mod clock;
-mod environment;
 mod recipes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use machine::{Class, CpuSet, Fault, Machine};
+use machine::{Class, CpuSet, Fault};
 use serde::Serialize;
 
-pub use environment::Difference;
+pub use recipes::KeyDifference;
 
 use crate::Trust;
 use crate::arm::Role;
@@ -54,8 +53,8 @@ pub struct Comparison {
     pub curves: Vec<Curve>,
     /// Arms that at least two cases have, by name; those that scale the server are in `curves`.
     pub arms: Vec<SharedArm>,
-    /// What differs between the machines of the cases, by name.
-    pub environment: Vec<Difference>,
+    /// Keys in which the recipes differ, by name. What else differs between the cases is for `advise` to say.
+    pub recipes: Vec<KeyDifference>,
     /// What the reader should know before comparing.
     pub notes: Vec<String>,
 }
@@ -154,13 +153,12 @@ pub fn compare(sides: &[Side<'_>]) -> Result<Comparison, Fault> {
         return Err(Fault::new(Class::Usage, names(sides), cause, remedy));
     }
     let evidence = &first.facts.evidence;
-    let machines: Vec<&Machine> = sides.iter().map(|side| &side.facts.machine).collect();
     Ok(Comparison {
         metric: evidence.metric.clone(),
         unit: evidence.unit.clone(),
         better: evidence.better,
         level: LEVEL,
-        environment: environment::differences(&machines),
+        recipes: recipes::differing_keys(sides),
         notes: recipes::notes(sides),
         cases,
         curves,

@@ -1,5 +1,7 @@
 //! What rules reason from: everything in a case, read into memory.
 
+use hosts::HostSpec;
+use machine::devices::path::NetworkPath;
 use machine::{Fault, Machine, Missing, Root, Setting};
 use probe::Observation;
 
@@ -7,7 +9,7 @@ use crate::case::{Case, Resolved};
 use crate::evidence::{self, Evidence};
 use crate::intervention::Proof;
 use crate::latencies;
-use crate::observed_blocks::Observed;
+use crate::observed_blocks::{Observed, unseen_threads};
 use crate::schedule;
 use crate::screening::Screening;
 use crate::trial::Trial;
@@ -26,7 +28,8 @@ pub struct Seen {
 pub struct SeenObserved {
     /// The trial; its `missing` also says why there is no account.
     pub trial: Trial,
-    /// What was observed, with the machine of the case; `None` of a trial that failed, and where it could not be had.
+    /// What was observed, with the machine of the case; `None` of a trial that failed, where it could not be had, and where the account
+    /// did not see all threads of the server.
     pub observed: Option<Observed>,
 }
 
@@ -49,6 +52,8 @@ pub struct Facts {
     pub interrupt_cost_ns: Option<f64>,
     /// How the CPUs were chosen that have blocks, where all were screened.
     pub screening: Option<Screening>,
+    /// How the server's host and those that drive load reach each other, as far as it was recorded.
+    pub paths: Vec<NetworkPath>,
     /// Proofs made so far.
     pub proofs: Vec<Proof>,
     /// What is not known of the study as a whole: files of the case that cannot be read, what could not be measured before the
@@ -84,6 +89,7 @@ impl Facts {
         let proofs: Option<Vec<Proof>> = keep(case.read_fact_if_there("proofs.json"), &mut missing);
         let screening: Option<Screening> = keep(case.read_fact_if_there("screening.json"), &mut missing);
         missing.extend(calibration.missing);
+        let paths = paths(case, &mut missing);
         Ok(Self {
             study: case.study.clone(),
             as_found,
@@ -93,6 +99,7 @@ impl Facts {
             evidence,
             interrupt_cost_ns: calibration.interrupt_cost_ns,
             screening,
+            paths,
             proofs: proofs.unwrap_or_default(),
             missing,
         })
@@ -147,6 +154,23 @@ fn machine(case: &Case, missing: &mut Vec<Missing>) -> Result<Machine, Missing> 
     })
 }
 
+/// Where a case keeps how a host that drives load is reached, below its folder `hosts`.
+pub(crate) fn path_file(host: &str) -> String {
+    format!("{host}.path.json")
+}
+
+/// Those of the hosts of the recipe. Cases of earlier versions have none.
+fn paths(case: &Case, missing: &mut Vec<Missing>) -> Vec<NetworkPath> {
+    // The name of a host in a case of somebody else is checked before it is a part of a path.
+    let hosts = case.study.recipe.hosts.iter().filter(|host| host.check().is_ok());
+    let path = |host: &HostSpec| {
+        let file = format!("hosts/{}", path_file(&host.name));
+        let path: Option<NetworkPath> = keep(case.read_fact_if_there(&file), missing);
+        path.map(|path| NetworkPath { host: host.name.clone(), ..path })
+    };
+    hosts.filter_map(path).collect()
+}
+
 /// A trial with what its folder holds.
 fn seen(case: &Case, trial: &Trial) -> Seen {
     let mut trial = trial.clone();
@@ -165,11 +189,22 @@ fn seen_observed(case: &Case, trial: &Trial, machine: &Machine) -> SeenObserved 
     if trial.failed.is_some() {
         return SeenObserved { trial, observed: None };
     }
-    let read = case.read_fact::<Observed>(&format!("observed/{:04}/account.json", trial.index));
+    let read = case.read_observed(trial.index);
     let observed = read.map_err(|why| trial.missing.push(why)).ok();
     let observed = observed.map(|mut observed| {
         observed.situation.machine = machine.clone();
         observed
     });
-    SeenObserved { trial, observed }
+    complete(trial, observed)
+}
+
+/// The trial without what was observed where that is not all of the server: nothing is explained from it.
+fn complete(mut trial: Trial, observed: Option<Observed>) -> SeenObserved {
+    match observed.as_ref().and_then(|observed| unseen_threads(&observed.situation)) {
+        Some(why) => {
+            trial.missing.push(why);
+            SeenObserved { trial, observed: None }
+        }
+        None => SeenObserved { trial, observed },
+    }
 }

@@ -14,8 +14,8 @@ use super::values::{Key, Value};
 pub(super) struct Matched {
     /// The facts of each host's cards.
     pub(super) facts: Vec<Vec<(Key, Value)>>,
-    /// What a host itself calls a card, where that is another name.
-    own_names: HashMap<(usize, Symbol), Symbol>,
+    /// What hosts themselves call a card, where that is another name.
+    own_names: HashMap<Symbol, HashMap<usize, Symbol>>,
 }
 
 impl Matched {
@@ -25,7 +25,7 @@ impl Matched {
         for (place, host) in hosts.iter().enumerate() {
             let names = names(host, &usual);
             for (card, name) in host.cards.iter().zip(&names).filter(|(card, name)| card.name != **name) {
-                matched.own_names.insert((place, *name), card.name);
+                matched.own_names.entry(*name).or_default().insert(place, card.name);
             }
             let facts = host.cards.iter().zip(names).flat_map(|(card, subject)| {
                 let key = move |feature: FeatureId| Key { feature, subject };
@@ -38,7 +38,17 @@ impl Matched {
 
     /// What a host calls a card; the common name of anything else.
     pub(super) fn own_name(&self, host: usize, key: Key) -> Symbol {
-        self.own_names.get(&(host, key.subject)).copied().unwrap_or(key.subject)
+        let own = self.names_of(key).and_then(|names| names.get(&host)).copied();
+        own.unwrap_or(key.subject)
+    }
+
+    /// The hosts that have another name for a card, each with that name, in no order; none of anything else.
+    pub(super) fn other_names(&self, key: Key) -> impl Iterator<Item = (usize, Symbol)> + '_ {
+        self.names_of(key).into_iter().flatten().map(|(host, name)| (*host, *name))
+    }
+
+    fn names_of(&self, key: Key) -> Option<&HashMap<usize, Symbol>> {
+        self.own_names.get(&key.subject)
     }
 }
 

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::cards::Matched;
+use super::column::Column;
 use super::consequences::Differing;
 use super::judge::{Bench, Cell, Values, Verdict};
 use super::kind::Group;
 use super::reduced::Reduced;
 use super::symbols::Symbols;
 use super::values::{Key, Value};
-use super::{Difference, FeatureId, Shape, Variation};
+use super::{Difference, FeatureId, Others, Shape, Variation};
 
 /// Values of one variation that are listed one by one.
 const MOST_VALUES: usize = 12;
@@ -25,6 +26,13 @@ struct Found {
     known: usize,
 }
 
+/// A feature without a usual value, not in words yet.
+struct Varying {
+    key: Key,
+    values: Values,
+    column: Column,
+}
+
 /// Compares the hosts of a group.
 pub(super) fn shape(group: &Group, all: &[Reduced], symbols: &Symbols) -> Shape {
     let mut hosts: Vec<&Reduced> = group.hosts.iter().filter_map(|place| all.get(*place)).collect();
@@ -32,28 +40,37 @@ pub(super) fn shape(group: &Group, all: &[Reduced], symbols: &Symbols) -> Shape 
     let matched = Matched::of(&hosts, symbols);
     let bench = Bench::of(&hosts, symbols);
     let side = Side { hosts: &hosts, matched: &matched, symbols };
-    let (mut usually, mut found, mut varying) = (Vec::new(), Vec::new(), Vec::new());
-    for (key, cells) in side.columns() {
-        match bench.judge(key, cells) {
-            Verdict::Alike(value) => usually.push((key, value)),
+    let (mut usually, mut found, mut varying, mut columns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (key, mut cells) in side.columns() {
+        let usual = match bench.judge(key, &mut cells) {
+            Verdict::Alike(value) => value,
             Verdict::Usual { value: usual, shared_by, known, others } => {
-                usually.push((key, usual));
                 let of = |(host, here): Cell| Found { host, key, usual, here, shared_by, known };
                 found.extend(others.into_iter().map(of));
+                usual
             }
-            Verdict::Varies(values) => varying.push((key, values)),
-            Verdict::Nothing => {}
+            Verdict::Varies(values) => {
+                varying.push(Varying { key, values, column: side.column(key, None, &cells) });
+                continue;
+            }
+            Verdict::Nothing => continue,
+        };
+        // What most do not have is no feature of the shape.
+        if usual != Value::Absent {
+            usually.push((key, usual));
+            columns.push(side.column(key, Some(usual), &cells));
         }
     }
-    // What most do not have is no feature of the shape.
-    let usually = usually.into_iter().filter(|(_, value)| *value != Value::Absent);
+    let varies = side.variations(varying, &mut columns);
+    columns.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
     Shape {
         id: group.id.clone(),
         title: group.kind.title(usual(&hosts, |host| host.cpus), usual(&hosts, |host| host.nodes), symbols),
         hosts: hosts.iter().map(|host| host.host.to_string()).collect(),
         differences: side.differences(found),
-        features: usually.map(|(key, value)| (side.name(key), side.words(key, value))).collect(),
-        varies: side.variations(varying),
+        features: usually.into_iter().map(|(key, value)| (side.name(key), side.words(key, value))).collect(),
+        varies,
+        columns,
     }
 }
 
@@ -102,6 +119,19 @@ impl Side<'_> {
         value.words(key.feature, self.symbols)
     }
 
+    /// The values of a feature in words, each once.
+    fn column(&self, key: Key, usual: Option<Value>, cells: &[Cell]) -> Column {
+        let mut words: HashMap<Value, String> = HashMap::new();
+        for (_, value) in cells {
+            words.entry(*value).or_insert_with(|| self.words(key, *value));
+        }
+        let known = cells.iter().filter_map(|(host, value)| Some((*host, words.get(value)?.as_str())));
+        let (subject, usual) = (self.symbols.text(key.subject), usual.map(|value| self.words(key, value)));
+        let names =
+            self.matched.other_names(key).map(|(host, name)| (host, self.symbols.text(name).to_string()));
+        Column::new(key.feature, subject, usual, self.hosts.len(), known).with_names(names)
+    }
+
     fn host(&self, place: usize) -> String {
         self.hosts.get(place).map(|host| host.host.to_string()).unwrap_or_default()
     }
@@ -128,17 +158,19 @@ impl Side<'_> {
         }
     }
 
-    fn variations(&self, varying: Vec<(Key, Values)>) -> Vec<Variation> {
+    /// Those that are listed; their columns go to the others.
+    fn variations(&self, varying: Vec<Varying>, columns: &mut Vec<Column>) -> Vec<Variation> {
         // All hosts of the shape are one here: what varies is not a matter of any of them.
-        let differing = Differing::of(varying.iter().map(|(key, _)| (0, *key)));
-        let is_own = |key: &Key, values: &[(Value, Vec<usize>)]| {
+        let differing = Differing::of(varying.iter().map(|one| (0, one.key)));
+        let mut variations = Vec::new();
+        for Varying { key, values, column } in varying {
             let known: usize = values.iter().map(|(_, hosts)| hosts.len()).sum();
-            key.feature.is_fluid() && known > 2 && values.len() * 2 > known
-        };
-        let kept = varying
-            .into_iter()
-            .filter(|(key, values)| !is_own(key, values) && !differing.explains(0, *key, self.symbols));
-        let mut variations: Vec<Variation> = kept.map(|(key, values)| self.variation(key, values)).collect();
+            let is_own = key.feature.is_fluid() && known > 2 && values.len() * 2 > known;
+            if !is_own && !differing.explains(0, key, self.symbols) {
+                variations.push(self.variation(key, values));
+                columns.push(column);
+            }
+        }
         variations.sort_by(|a, b| {
             let heavier = b.feature.weight().total_cmp(&a.feature.weight());
             heavier.then_with(|| (a.feature, &a.subject).cmp(&(b.feature, &b.subject)))
@@ -150,14 +182,15 @@ impl Side<'_> {
         let mut values: Vec<(String, Vec<String>)> =
             values.into_iter().map(|(value, hosts)| (self.words(key, value), self.sorted(&hosts))).collect();
         values.sort_by(|a, b| (Reverse(a.1.len()), &a.0, &a.1).cmp(&(Reverse(b.1.len()), &b.0, &b.1)));
-        if values.len() > MOST_VALUES {
-            let rest = values.split_off(MOST_VALUES);
-            let words = format!("{} other values", rest.len());
+        let rest = values.split_off(values.len().min(MOST_VALUES));
+        let others = (!rest.is_empty()).then(|| {
+            let count = rest.len();
             let mut hosts: Vec<String> = rest.into_iter().flat_map(|(_, hosts)| hosts).collect();
             hosts.sort();
-            values.push((words, hosts));
-        }
-        Variation { feature: key.feature, subject: self.symbols.text(key.subject).to_string(), values }
+            Others { values: count, hosts }
+        });
+        let subject = self.symbols.text(key.subject).to_string();
+        Variation { feature: key.feature, subject, values, others }
     }
 
     fn sorted(&self, hosts: &[usize]) -> Vec<String> {

@@ -65,8 +65,9 @@ impl<'a> Bench<'a> {
         Self { symbols, online: online.collect(), knowing }
     }
 
-    /// Judges the values of a feature.
-    pub(super) fn judge(&self, key: Key, mut cells: Vec<Cell>) -> Verdict {
+    /// Judges the values of a feature. Afterwards `cells` are those of the hosts that know it, with those that know that there is none;
+    /// the latter not where that is usual.
+    pub(super) fn judge(&self, key: Key, cells: &mut Vec<Cell>) -> Verdict {
         if key.feature.absent().is_some() {
             let knowing = self.knowing.get(&key.feature).map(Vec::as_slice).unwrap_or_default();
             let absent = knowing.len().saturating_sub(cells.len());
@@ -74,7 +75,7 @@ impl<'a> Bench<'a> {
             // Most words of command lines are those of few hosts: not all hosts are gone through for each.
             if is_usual(absent, absent + known) {
                 cells.retain(|(_, value)| *value != Value::Unknown);
-                return against(Value::Absent, absent + known, cells);
+                return against(Value::Absent, absent + known, cells.clone());
             }
             let having: HashSet<usize> = cells.iter().map(|(place, _)| *place).collect();
             let without = knowing.iter().filter(|place| !having.contains(*place));
@@ -89,7 +90,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Whether a list of CPUs is the usual one without those that are offline on the host.
-    fn is_same_but_for_offline(&self, usual: Value, (place, here): Cell) -> bool {
+    pub(super) fn is_same_but_for_offline(&self, usual: Value, (place, here): Cell) -> bool {
         let (Value::Text(usual), Value::Text(here)) = (usual, here) else { return false };
         let (usual, here) = (cpus_of(self.symbols.text(usual)), cpus_of(self.symbols.text(here)));
         let online = self.online.get(place).and_then(Option::as_ref);
@@ -108,9 +109,9 @@ fn is_usual(count: usize, of: usize) -> bool {
 }
 
 /// By equality; `same` says whether a cell with another value than the usual one has it all the same.
-fn exact(cells: Vec<Cell>, same: impl Fn(Value, Cell) -> bool) -> Verdict {
+fn exact(cells: &[Cell], same: impl Fn(Value, Cell) -> bool) -> Verdict {
     let mut hosts: HashMap<Value, Vec<usize>> = HashMap::new();
-    for (place, value) in &cells {
+    for (place, value) in cells {
         hosts.entry(*value).or_default().push(*place);
     }
     let Some((most, count)) =
@@ -125,12 +126,13 @@ fn exact(cells: Vec<Cell>, same: impl Fn(Value, Cell) -> bool) -> Verdict {
         return Verdict::Varies(hosts.into_iter().collect());
     }
     let known = cells.len();
-    let others: Vec<Cell> = cells.into_iter().filter(|cell| cell.1 != most && !same(most, *cell)).collect();
+    let others: Vec<Cell> =
+        cells.iter().copied().filter(|cell| cell.1 != most && !same(most, *cell)).collect();
     against(most, known, others)
 }
 
 /// By size: the middle one is usual where more than half are near it.
-fn near(cells: Vec<Cell>) -> Verdict {
+fn near(cells: &[Cell]) -> Verdict {
     let mut sizes: Vec<(u64, usize)> =
         cells.iter().filter_map(|(place, value)| Some((size(*value)?, *place))).collect();
     sizes.sort_unstable();
@@ -163,14 +165,14 @@ fn against(value: Value, known: usize, others: Vec<Cell>) -> Verdict {
     }
 }
 
-fn size(value: Value) -> Option<u64> {
+pub(super) fn size(value: Value) -> Option<u64> {
     match value {
         Value::Bytes(bytes) => Some(bytes),
         Value::Text(_) | Value::Absent | Value::Unknown => None,
     }
 }
 
-fn is_far(size: u64, usual: u64) -> bool {
+pub(super) fn is_far(size: u64, usual: u64) -> bool {
     size != usual && u128::from(size.abs_diff(usual)) * PARTS >= u128::from(usual)
 }
 
@@ -179,7 +181,8 @@ mod tests {
     use super::*;
 
     fn sizes(sizes: &[u64]) -> Verdict {
-        near(sizes.iter().map(|size| Value::Bytes(*size)).enumerate().collect())
+        let cells: Vec<Cell> = sizes.iter().map(|size| Value::Bytes(*size)).enumerate().collect();
+        near(&cells)
     }
 
     #[test]
@@ -197,7 +200,10 @@ mod tests {
     #[test]
     fn of_two_hosts_nothing_is_usual_and_of_three_what_two_have() {
         let [a, b, c] = [1, 2, 3].map(Value::Bytes);
-        let judged = |values: &[Value]| exact(values.iter().copied().enumerate().collect(), |_, _| false);
+        let judged = |values: &[Value]| {
+            let cells: Vec<Cell> = values.iter().copied().enumerate().collect();
+            exact(&cells, |_, _| false)
+        };
         assert!(matches!(judged(&[a, b]), Verdict::Varies(values) if values.len() == 2));
         assert_eq!(judged(&[a, a]), Verdict::Alike(a));
         assert!(matches!(judged(&[a, b, a]), Verdict::Usual { shared_by: 2, known: 3, .. }));

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use machine::{CpuSet, FactId, Machine, Missing};
 use proptest::prelude::*;
 
-use super::{FeatureId, Fleet, Grouper, Processor, Shape};
+use super::{Column, FeatureId, Fleet, Grouper, Processor, Shape};
 use injections::{card, without_cpus};
 use simulated::{base, hosts_of, processor};
 
@@ -146,8 +146,57 @@ fn values_of_two_hosts_stand_side_by_side_and_those_of_many_are_cut() {
         machine
     };
     let shape = one_shape(&(0..20).map(of_release).collect::<Vec<_>>());
-    let values = &shape.varies[0].values;
-    assert_eq!((values.len(), values[12].0.as_str(), values[12].1.len()), (13, "8 other values", 8));
+    let super::Variation { values, others, .. } = &shape.varies[0];
+    let others = others.as_ref().unwrap();
+    assert_eq!((values.len(), others.values, others.hosts.len()), (12, 8, 8));
+    assert!(values.iter().all(|(_, hosts)| !others.hosts.contains(&hosts[0])));
+    let mut each = values_of(&shape, column(&shape, FeatureId::Kernel, ""));
+    let mut expected: Vec<Option<String>> = (0..20).map(|number| Some(format!("6.{number}"))).collect();
+    each.sort();
+    expected.sort();
+    assert_eq!(each, expected, "those of the others, too");
+}
+
+/// The column of a feature that must be there.
+fn column<'a>(shape: &'a Shape, feature: FeatureId, subject: &str) -> &'a Column {
+    let mut columns = shape.columns.iter();
+    columns.find(|column| column.order() == (feature.name(), subject)).unwrap()
+}
+
+/// What each host of a column has.
+fn values_of(shape: &Shape, column: &Column) -> Vec<Option<String>> {
+    (0..shape.hosts.len()).map(|host| column.value(host).map(String::from)).collect()
+}
+
+#[test]
+fn a_column_has_what_each_host_has_and_nothing_where_that_is_not_known() {
+    let usual = base("two-node-smt");
+    let [mut more, mut unknown] = [usual.clone(), usual.clone()];
+    // Less than 4 % more is as usual, and yet not the same.
+    let memory_bytes = usual.memory_bytes.unwrap();
+    more.memory_bytes = Some(memory_bytes + memory_bytes / 30);
+    (unknown.memory_bytes, unknown.kernel.release) = (None, None);
+    let shape = one_shape(&[usual.clone(), usual.clone(), usual, more, unknown]);
+    assert_eq!(differences(&shape), []);
+    let memory = column(&shape, FeatureId::Memory, "");
+    let values = values_of(&shape, memory);
+    assert_eq!(values[0].as_deref(), memory.usual());
+    assert!(values[3].is_some() && values[3] != values[0] && values[4].is_none(), "{values:?}");
+    let kernel = column(&shape, FeatureId::Kernel, "");
+    assert_eq!(values_of(&shape, kernel)[3..], [kernel.usual().map(String::from), None]);
+}
+
+#[test]
+fn every_feature_that_is_listed_has_a_column() {
+    for shape in &fleet(&three_and(base("two-node-smt"))).shapes {
+        let names: Vec<String> = shape.columns.iter().map(|column| column.order()).map(named).collect();
+        assert_eq!(names.iter().collect::<Vec<_>>(), shape.features.keys().collect::<Vec<_>>());
+    }
+}
+
+/// As [`Shape::features`] has it.
+fn named((feature, subject): (&str, &str)) -> String {
+    format!("{feature} {subject}").trim_end().to_string()
 }
 
 #[test]
@@ -161,6 +210,9 @@ fn cards_are_matched_by_name_and_else_by_driver() {
     card(&mut renamed).unwrap().speed_mbit = Some(10_000);
     let shape = one_shape(&three_and(renamed));
     assert_eq!(differences(&shape), [(FeatureId::CardSpeed, "enp59s0", "25 Gbit/s", "10 Gbit/s")]);
+    let speed = column(&shape, FeatureId::CardSpeed, "eth0");
+    let of = |host| (speed.subject(host), speed.value(host));
+    assert_eq!([of(0), of(3)], [("eth0", Some("25 Gbit/s")), ("enp59s0", Some("10 Gbit/s"))]);
     let mut other_driver = named("enp59s0");
     card(&mut other_driver).unwrap().driver = Some("igb".into());
     let shape = one_shape(&three_and(other_driver));

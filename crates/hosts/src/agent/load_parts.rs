@@ -10,6 +10,7 @@ use load::{LoadSpec, Running};
 use machine::own_folder::{OwnFolder, Reach};
 use machine::{Class, CpuChoice, CpuSet, Fault, Machine, Root};
 
+use super::left_behind;
 use crate::protocol::{Failure, PartEnded, Prepare};
 
 /// What the ledger of this host says of it.
@@ -50,6 +51,7 @@ impl LoadParts {
             }
         }
         if self.hand.is_none() {
+            left_behind::settle(&change::ledger_dir()?, PURPOSE);
             self.hand = Some(Hand::live(PURPOSE)?);
         }
         if self.logs.is_none() {

@@ -1,9 +1,10 @@
 //! What an agent says of its host.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use machine::devices::path::{self, PathEnd};
 use machine::{Class, CpuSet, Fault, Machine, Root};
 
 use crate::protocol::{Hello, PROTOCOL};
@@ -44,6 +45,11 @@ fn controller(ssh_connection: Option<&str>) -> Option<IpAddr> {
     ssh_connection?.split(' ').next()?.parse().ok()
 }
 
+/// How this host reaches another one.
+pub(super) fn path(peer: SocketAddr) -> PathEnd {
+    path::read(&Root::live(), peer.ip())
+}
+
 /// The capture of this host, an archive in base64.
 ///
 /// # Errors
@@ -70,6 +76,13 @@ mod tests {
         assert_eq!(controller(Some("fe80::1%eth0 51234 fe80::2%eth0 22")), None);
         assert_eq!(controller(Some("")), None);
         assert_eq!(controller(None), None);
+    }
+
+    #[test]
+    fn a_host_knows_the_address_at_the_other_end_and_the_reason_of_what_it_does_not_know() {
+        let end = path("127.0.0.1:9".parse().unwrap());
+        assert_eq!(end.peer, "127.0.0.1".parse().ok());
+        assert!(end.interface.is_some() || !end.missing.is_empty(), "{end:?}");
     }
 
     #[test]

@@ -3,8 +3,13 @@
 //! It trusts its controller as a shell would: whoever can start it could start anything. It trusts nothing else, and leaves nothing
 //! behind: see [`run`].
 
+mod left_behind;
 mod load_parts;
 mod machine_facts;
+mod run_folders;
+#[cfg(test)]
+mod tests;
+mod verb_run;
 
 use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +20,8 @@ use load::monotonic_ns;
 use machine::{Class, Fault};
 
 use self::load_parts::LoadParts;
-use crate::protocol::{Answer, Ask, Failure, Line, PROTOCOL, Reply, Request};
+use self::verb_run::VerbRun;
+use crate::protocol::{Answer, Ask, Failure, Line, PROTOCOL, Reply, Request, RunVerb};
 use crate::wire;
 
 /// The verb of the binary that is the agent.
@@ -30,6 +36,9 @@ const SILENCES_S: std::ops::RangeInclusive<f64> = 1.0..=600.0;
 /// How often a running load is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
+/// How often a verb is: what it prints is for people, and what it measures is not to be disturbed.
+const LOOK_AT_VERB_EVERY: Duration = Duration::from_millis(100);
+
 /// How often an idle agent looks at the flag of signals.
 const IDLE: Duration = Duration::from_millis(200);
 
@@ -41,7 +50,8 @@ enum Heard {
 }
 
 /// Answers requests of `input` on `output` until the controller says [`Ask::Bye`], the input ends, nothing is heard for as long as the
-/// controller said, or `interrupted` is raised. However it ends, the load is ended and what was changed is taken back first.
+/// controller said, or `interrupted` is raised. However it ends, load and verb are ended and what was changed is taken back first.
+/// A verb that runs gets the first interruption instead, as SIGINT; `interrupted` is lowered then.
 ///
 /// # Errors
 /// The input is no controller's; something could not be taken back, which the ledger of this host keeps for `pinwise undo`.
@@ -51,9 +61,9 @@ pub fn run(
     interrupted: &AtomicBool,
 ) -> Result<(), Fault> {
     let heard = listen(input);
-    let mut agent =
-        Agent { parts: LoadParts::default(), silence: FIRST_SILENCE, heard_at: Instant::now(), over: false };
+    let mut agent = Agent::new(FIRST_SILENCE);
     let ended = agent.serve(&heard, output, interrupted);
+    drop(agent.verb.take());
     let left = agent.parts.take_back();
     match (ended, left.is_empty()) {
         (ended, true) => ended,
@@ -86,12 +96,26 @@ fn listen(mut input: impl BufRead + Send + 'static) -> Receiver<Heard> {
 
 struct Agent {
     parts: LoadParts,
+    verb: Option<VerbRun>,
+    /// Whether that was interrupted by a signal to the agent.
+    passed_on: bool,
     silence: Duration,
     heard_at: Instant,
     over: bool,
 }
 
 impl Agent {
+    fn new(silence: Duration) -> Self {
+        Self {
+            parts: LoadParts::default(),
+            verb: None,
+            passed_on: false,
+            silence,
+            heard_at: Instant::now(),
+            over: false,
+        }
+    }
+
     fn serve(
         &mut self,
         heard: &Receiver<Heard>,
@@ -99,24 +123,79 @@ impl Agent {
         interrupted: &AtomicBool,
     ) -> Result<(), Fault> {
         while !self.over {
-            if interrupted.load(Ordering::Relaxed) || self.heard_at.elapsed() > self.silence {
+            if self.is_interrupted(interrupted) || self.heard_at.elapsed() > self.silence {
                 return Ok(());
             }
-            let wait = if self.parts.is_running() { LOOK_EVERY } else { IDLE };
-            let said = match heard.recv_timeout(wait) {
+            let said = match heard.recv_timeout(self.look_every()) {
                 Ok(Heard::Request(request)) => Some(self.answer(request, monotonic_ns())),
                 Ok(Heard::End(None)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(Heard::End(Some(fault))) => return Err(fault),
                 Err(RecvTimeoutError::Timeout) => None,
             };
+            let answered = said.is_some();
             let ended = self.parts.poll().map(|parts| Line::Ended { parts });
-            for line in said.into_iter().chain(ended) {
+            for line in said.into_iter().chain(ended).chain(self.of_verb()) {
                 if wire::send(output, &line).is_err() {
                     // Nobody reads: the controller is gone.
                     return Ok(());
                 }
             }
+            if answered {
+                // It waited for the answer, however long that took.
+                self.heard_at = Instant::now();
+            }
         }
+        Ok(())
+    }
+
+    /// Whether a signal is to end the agent. The first is the verb's, where one runs.
+    fn is_interrupted(&mut self, interrupted: &AtomicBool) -> bool {
+        match &self.verb {
+            Some(verb) if !self.passed_on => {
+                if interrupted.swap(false, Ordering::Relaxed) {
+                    verb.interrupt();
+                    self.passed_on = true;
+                }
+                false
+            }
+            _ => interrupted.load(Ordering::Relaxed),
+        }
+    }
+
+    fn look_every(&self) -> Duration {
+        match (self.parts.is_running(), &self.verb) {
+            (true, _) => LOOK_EVERY,
+            (false, Some(_)) => LOOK_AT_VERB_EVERY,
+            (false, None) => IDLE,
+        }
+    }
+
+    /// What the verb has printed since, and its end.
+    fn of_verb(&mut self) -> Vec<Line> {
+        let lines = self.verb.as_mut().map(VerbRun::poll).unwrap_or_default();
+        if matches!(lines.last(), Some(Line::VerbEnded(_))) {
+            (self.verb, self.passed_on) = (None, false);
+        }
+        lines
+    }
+
+    /// # Errors
+    /// Another verb or a load runs; what the load changed cannot be taken back; the verb cannot be started.
+    fn run_verb(&mut self, run: &RunVerb) -> Result<(), Fault> {
+        if self.verb.is_some() || self.parts.is_running() {
+            let what = if self.verb.is_some() { "another verb" } else { "a load" };
+            let object = format!("pinwise {}", run.verb.word());
+            let cause = format!("{what} runs through this agent");
+            return Err(Fault::new(Class::No, object, cause, "wait for its end"));
+        }
+        // The lock of this host is the verb's then.
+        let left = self.parts.take_back();
+        if !left.is_empty() {
+            let remedy = "run 'pinwise undo' there";
+            return Err(Fault::new(Class::No, "this host", left.join("; "), remedy));
+        }
+        run_folders::open(&run.folder)?;
+        self.verb = Some(VerbRun::start(&run_folders::exe()?, run)?);
         Ok(())
     }
 
@@ -137,6 +216,7 @@ impl Agent {
             }
             Ask::Clock => Answer::Clock { received_ns, sent_ns: monotonic_ns() },
             Ask::Capture => Answer::Capture { archive: machine_facts::capture()? },
+            Ask::Path { peer } => Answer::Path(machine_facts::path(peer)),
             Ask::Prepare(prepare) => Answer::Prepared { cpus: self.parts.prepare(prepare)? },
             Ask::Start { at_ns } => {
                 self.parts.start(at_ns)?;
@@ -146,9 +226,35 @@ impl Agent {
                 self.parts.stop();
                 Answer::Stopped
             }
+            Ask::MakeFolder => {
+                let exe = run_folders::exe()?;
+                let folder = run_folders::make(&exe)?.display().to_string();
+                Answer::Folder { folder, exe: exe.display().to_string() }
+            }
+            Ask::Put { folder, name, content } => {
+                run_folders::put(&folder, &name, &content)?;
+                Answer::Added
+            }
+            Ask::Run(run) => {
+                self.run_verb(&run)?;
+                Answer::Runs
+            }
+            Ask::Interrupt => {
+                self.verb.iter().for_each(VerbRun::interrupt);
+                Answer::Interrupted
+            }
+            Ask::List { folder, name } => Answer::Listed { entries: run_folders::list(&folder, &name)? },
+            Ask::Read { folder, name, pieces } => {
+                Answer::Read { contents: run_folders::read(&folder, &name, &pieces)? }
+            }
+            Ask::RemoveFolder { folder } => {
+                run_folders::remove(&folder)?;
+                Answer::Removed
+            }
             Ask::Undo => Answer::Undone { left: self.parts.take_back() },
             Ask::Bye => {
                 self.over = true;
+                drop(self.verb.take());
                 Answer::Undone { left: self.parts.take_back() }
             }
         })
@@ -168,92 +274,4 @@ fn silence_asked(protocol: u32, silence_s: f64) -> Result<Duration, Fault> {
         return Err(Fault::new(Class::Usage, format!("silence of {silence_s} s"), "out of range", remedy));
     }
     Ok(Duration::from_secs_f64(silence_s))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::Hello;
-
-    fn lines(asks: Vec<Ask>) -> (Vec<Line>, Result<(), Fault>) {
-        let mut input = Vec::new();
-        for (id, ask) in asks.into_iter().enumerate() {
-            wire::send(&mut input, &Request { id: id as u64, ask }).unwrap();
-        }
-        let mut output = Vec::new();
-        let ended = run(std::io::Cursor::new(input), &mut output, &AtomicBool::new(false));
-        let mut read = &output[..];
-        let lines = std::iter::from_fn(|| wire::receive(&mut read, "agent").unwrap()).collect();
-        (lines, ended)
-    }
-
-    fn hello() -> Ask {
-        Ask::Hello { protocol: PROTOCOL, silence_s: 5.0 }
-    }
-
-    #[test]
-    fn it_says_who_it_is_and_what_its_clock_reads_and_ends_with_its_input() {
-        let before_ns = monotonic_ns();
-        let (lines, ended) = lines(vec![hello(), Ask::Clock]);
-        ended.unwrap();
-        let [Line::Reply { id: 0, result: Reply::Done(Answer::Hello(Hello { boot_id, .. })) }, clock] =
-            &lines[..]
-        else {
-            panic!("{lines:?}")
-        };
-        assert!(!boot_id.is_empty());
-        let Line::Reply { result: Reply::Done(Answer::Clock { received_ns, sent_ns }), .. } = clock else {
-            panic!("{clock:?}")
-        };
-        assert!(before_ns <= *received_ns && received_ns <= sent_ns && *sent_ns <= monotonic_ns());
-    }
-
-    #[test]
-    fn another_protocol_and_a_senseless_silence_are_refused() {
-        let (answers, _) = lines(vec![
-            Ask::Hello { protocol: PROTOCOL + 1, silence_s: 5.0 },
-            Ask::Hello { protocol: PROTOCOL, silence_s: 0.5 },
-            Ask::Start { at_ns: 0 },
-        ]);
-        assert!(answers.iter().all(|line| matches!(line, Line::Reply { result: Reply::Failed(_), .. })));
-        assert_eq!(answers.len(), 3, "{answers:?}");
-    }
-
-    #[test]
-    fn bye_is_answered_and_what_comes_after_it_is_not() {
-        let (answers, ended) = lines(vec![hello(), Ask::Bye, Ask::Clock]);
-        ended.unwrap();
-        let last = &answers.last().unwrap();
-        assert!(answers.len() == 2, "{answers:?}");
-        assert!(
-            matches!(last, Line::Reply { result: Reply::Done(Answer::Undone { left }), .. } if left.is_empty())
-        );
-    }
-
-    #[test]
-    fn silence_ends_it() {
-        /// An input that never ends and never says anything.
-        struct Silent;
-        impl std::io::Read for Silent {
-            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-                std::thread::park();
-                Ok(0)
-            }
-        }
-        let heard = listen(std::io::BufReader::new(Silent));
-        let mut agent = Agent {
-            parts: LoadParts::default(),
-            silence: Duration::from_millis(1),
-            heard_at: Instant::now(),
-            over: false,
-        };
-        agent.serve(&heard, &mut Vec::new(), &AtomicBool::new(false)).unwrap();
-    }
-
-    #[test]
-    fn what_is_no_controller_is_an_error() {
-        let fault = run(std::io::Cursor::new(b"hello\n".to_vec()), &mut Vec::new(), &AtomicBool::new(false))
-            .unwrap_err();
-        assert!(fault.to_string().contains("the controller"), "{fault}");
-    }
 }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, Shutdown};
 
 use super::dialogue::{Dialogue, News};
-use super::endpoint::{Endpoint, Transport};
+use super::endpoint::Endpoint;
 use super::recorder::Failure;
 
 /// An answer longer than this is none, bytes.
@@ -245,8 +245,7 @@ impl<D: Dialogue> Connection<D> {
             true => {
                 Err(Broken::Over(format!("an answer of more than {LONGEST_ANSWER_BYTES} bytes has no end")))
             }
-            // One reading takes one datagram, and others may wait.
-            false if n == buffer.len() || self.server.transport == Transport::Udp => Ok(Received::All),
+            false if n == buffer.len() || self.server.reads_one_at_a_time() => Ok(Received::All),
             false => Ok(Received::Some),
         }
     }

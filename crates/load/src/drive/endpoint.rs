@@ -8,6 +8,14 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::link;
+
+/// EtherType of the frames that a load sends: that for local experiments (IEEE 802a), which nobody else on the link takes.
+pub(crate) const ASK_FRAME: u16 = 0x88b5;
+
+/// EtherType of the frames that come back, the other one for local experiments: neither end hears its own kind.
+pub(crate) const ANSWER_FRAME: u16 = 0x88b6;
+
 /// What carries the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -19,6 +27,9 @@ pub enum Transport {
     Unix,
     /// UDP: every message a datagram, and a lost one a failed request.
     Udp,
+    /// Ethernet frames below IP, on a link that load and server share: every message a frame, and a lost one a failed request. Needs
+    /// CAP_NET_RAW at both ends, and an IPv4 address of the server.
+    Packet,
 }
 
 /// A server as connections reach it.
@@ -32,14 +43,23 @@ pub struct Endpoint {
     pub nodelay: bool,
     /// SO_BUSY_POLL: how long a reading may poll the device queue, us; 0: not at all, socket(7).
     pub busy_poll_us: u32,
-    /// Of datagrams: the bytes of each.
+    /// Of datagrams and frames: the bytes of each.
     pub datagram_bytes: usize,
+    /// Of frames: the number of the interface that they leave and come by.
+    pub interface: u32,
 }
 
 impl From<SocketAddr> for Endpoint {
     /// TCP as a load has it that does not ask: without Nagle's delay, and without busy polling.
     fn from(at: SocketAddr) -> Self {
-        Self { at, transport: Transport::Tcp, nodelay: true, busy_poll_us: 0, datagram_bytes: 0 }
+        Self {
+            at,
+            transport: Transport::Tcp,
+            nodelay: true,
+            busy_poll_us: 0,
+            datagram_bytes: 0,
+            interface: 0,
+        }
     }
 }
 
@@ -55,12 +75,13 @@ impl Endpoint {
             SocketAddr::V4(_) => AddressFamily::INET,
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
-        let (family, kind) = match self.transport {
-            Transport::Tcp => (inet, SocketType::STREAM),
-            Transport::Unix => (AddressFamily::UNIX, SocketType::STREAM),
-            Transport::Udp => (inet, SocketType::DGRAM),
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = match self.transport {
+            Transport::Tcp => net::socket_with(inet, SocketType::STREAM, flags, None)?,
+            Transport::Unix => net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?,
+            Transport::Udp => net::socket_with(inet, SocketType::DGRAM, flags, None)?,
+            Transport::Packet => link::frame_socket()?,
         };
-        let socket = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
         if self.transport == Transport::Tcp && self.nodelay {
             sockopt::set_tcp_nodelay(&socket, true)?;
         }
@@ -70,20 +91,26 @@ impl Endpoint {
         Ok(socket)
     }
 
-    /// connect(2).
+    /// connect(2); of a socket for frames bind(2), which is all that it takes.
     pub(super) fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
         match self.transport {
             Transport::Tcp | Transport::Udp => net::connect(socket, &self.at),
             Transport::Unix => net::connect(socket, &unix_address(self.at.port())?),
+            Transport::Packet => link::bind_to_frames(socket, self.interface, ANSWER_FRAME),
         }
     }
 
-    /// Where what is sent first ends: everything of a stream, one datagram else.
+    /// Where what is sent first ends: everything of a stream, one datagram or frame else.
     pub(super) fn first_part(&self, waiting: usize) -> usize {
         match self.transport {
-            Transport::Udp if self.datagram_bytes > 0 => waiting.min(self.datagram_bytes),
+            Transport::Udp | Transport::Packet if self.datagram_bytes > 0 => waiting.min(self.datagram_bytes),
             _ => waiting,
         }
+    }
+
+    /// Whether each reading takes one message and no more, so that others may wait behind it.
+    pub(super) fn reads_one_at_a_time(&self) -> bool {
+        matches!(self.transport, Transport::Udp | Transport::Packet)
     }
 }
 

@@ -60,7 +60,8 @@ impl Latency {
         }
     }
 
-    /// The figures by name: `latency_p50_us`, `latency_p90_us`, `latency_p99_us`, `latency_p999_us`, `latency_max_us`.
+    /// The figures by name: `latency_p50_us`, `latency_p90_us`, `latency_p99_us`, `latency_p999_us`, `latency_max_us`, and
+    /// `latency_jitter_us`: p99.9 less p50, by how much a rare request takes longer than a usual one.
     /// None when nothing was counted: no request has no latency.
     pub fn figures(&self) -> BTreeMap<String, f64> {
         if self.0.is_empty() {
@@ -69,6 +70,8 @@ impl Latency {
         let mut figures: BTreeMap<String, f64> =
             QUANTILES.map(|(name, q)| (name.to_string(), self.0.value_at_quantile(q) as f64)).into();
         figures.insert("latency_max_us".into(), self.0.max() as f64);
+        let jitter = self.0.value_at_quantile(0.999) - self.0.value_at_quantile(0.5);
+        figures.insert("latency_jitter_us".into(), jitter as f64);
         figures
     }
 
@@ -168,6 +171,8 @@ mod tests {
         assert_eq!(figures["latency_p50_us"], 500.0);
         assert_eq!(figures["latency_p99_us"], 990.0);
         assert_eq!(figures["latency_max_us"], 1000.0);
+        assert_eq!(figures["latency_jitter_us"], 499.0);
+        assert_eq!(of(&[30; 9]).figures()["latency_jitter_us"], 0.0);
         assert!(of(&[]).figures().is_empty());
     }
 

@@ -42,6 +42,11 @@ pub trait Driven: Keys {
         Box::new(Ok)
     }
 
+    /// How many conversations with the server it opens before its first request: connections, and channels in them.
+    fn conversations(&self) -> u64 {
+        u64::from(self.pace().connections)
+    }
+
     /// Drives `server` to the end of the load, or until it is stopped.
     ///
     /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is reported in the document.

@@ -1,7 +1,7 @@
 //! The messages of ethtool's family: what is queried and set, and what the kernel reports.
 
 use super::netlink::{attribute, attributes, nested, number, request, terminated};
-use super::{ChannelKind, EthtoolSetting, Feature, Figure, Report, Topic};
+use super::{ChannelKind, EthtoolSetting, Feature, Figure, Offload, Report, Topic};
 
 /// `GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, `CTRL_ATTR_FAMILY_NAME` of genetlink.h.
 const CONTROLLER: u16 = 0x10;
@@ -138,6 +138,16 @@ fn features(reply: &[u8], report: &mut Report) {
     report.keep("features", group(&|feature, _| is_in(&active, feature)));
     report.keep("features_wanted", group(&|feature, _| is_in(&wanted, feature)));
     report.keep("features_changeable", group(&|feature, hw| hw && !is_in(&fixed, feature)));
+    report.keep("offloads", offloads(&known, &active));
+}
+
+/// Those of which the kernel knows a feature, each with whether one of its features is in force.
+fn offloads(known: &[(String, bool)], active: &[(String, bool)]) -> Vec<(String, u32)> {
+    let has_one = |set: &[(String, bool)], offload: Offload| {
+        set.iter().any(|(name, _)| offload.features().contains(&name.as_str()))
+    };
+    let known_ones = Offload::ALL.into_iter().filter(|offload| has_one(known, *offload));
+    known_ones.map(|offload| (offload.name().to_string(), u32::from(has_one(active, offload)))).collect()
 }
 
 /// Names in a set of bits, and whether each has a value.

@@ -65,7 +65,7 @@ pub(super) fn terminated(text: &str) -> Vec<u8> {
 }
 
 /// Appends one attribute: length, kind, value, padding to four bytes.
-pub(super) fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(crate) fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
     to.extend_from_slice(&length.to_ne_bytes());
     to.extend_from_slice(&kind.to_ne_bytes());

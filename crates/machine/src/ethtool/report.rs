@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChannelKind, EthtoolState, Feature, Figure, Topic};
+use super::{ChannelKind, EthtoolState, Feature, Figure, Offload, Topic};
 
 /// Figures by name, by group; what the driver does not report is left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,6 +43,11 @@ impl Report {
     /// Most channels of a kind.
     pub fn most(&self, kind: ChannelKind) -> Option<u32> {
         self.figure("channels", &format!("{}_max", kind.name()))
+    }
+
+    /// Whether an offload is in force; `None` where that is not reported.
+    pub fn offload(&self, offload: Offload) -> Option<bool> {
+        self.figure("offloads", offload.name()).map(|on| on != 0)
     }
 
     /// Whether a feature can be switched on this interface; `None` where that is not reported.

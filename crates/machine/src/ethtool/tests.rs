@@ -93,6 +93,15 @@ fn a_feature_is_wanted_in_force_and_changeable_each_for_itself() {
 }
 
 #[test]
+fn an_offload_is_on_where_one_of_its_features_is_and_not_known_where_the_kernel_knows_none_of_them() {
+    let known = [("tx-tcp-segmentation", true), ("tx-tcp6-segmentation", true), ("tx-checksum-ipv4", false)];
+    let message = features(&known, &[], &["tx-tcp6-segmentation"], &[]);
+    let report = report(Question::Features, &message);
+    let of = |offload| report.offload(offload);
+    assert_eq!([Offload::Tso, Offload::TxChecksum, Offload::Lro].map(of), [Some(true), Some(false), None]);
+}
+
+#[test]
 #[cfg(target_endian = "little")]
 fn orders_are_the_bytes_of_the_kernels_headers() {
     let hex = |setting: &EthtoolSetting| -> String {

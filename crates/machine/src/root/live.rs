@@ -13,6 +13,7 @@ use super::folder_cache::FolderCache;
 use super::guest_name::{self, GUEST_NAME};
 use super::io_priority::{self, IO_PRIORITY};
 use super::irqbalance_socket::{self, IRQBALANCE};
+use super::route::{self, ROUTE};
 use super::{ReadError, Source, boot_evidence, descriptor, ethtool_netlink, paths};
 
 /// The facts that are no files. All are kept in a capture.
@@ -171,6 +172,9 @@ impl Source for Live {
 fn asked_for(name: &str) -> Result<String, ReadError> {
     if let Some(interface) = name.strip_prefix(ETHTOOL) {
         return ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e));
+    }
+    if let Some(address) = name.strip_prefix(ROUTE) {
+        return route::query(name, address);
     }
     if let Some(pid) = name.strip_prefix(IRQBALANCE) {
         return irqbalance_socket::query(name, pid);

@@ -134,7 +134,7 @@ impl Source for Netns {
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
         let asked = name.to_string();
-        match name.starts_with(super::ETHTOOL) {
+        match [super::ETHTOOL, super::ROUTE].iter().any(|asked| name.starts_with(asked)) {
             // The kernel answers for the namespace of the thread that asks.
             true => self.ask(name, move |live| live.fact(&asked)),
             false => Live::default().fact(name),

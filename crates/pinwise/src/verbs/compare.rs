@@ -1,18 +1,22 @@
 //! `pinwise compare`: several cases on one sheet.
 
+mod captured;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use advise::environment::{self, Surroundings};
 use machine::{Class, Fault};
-use report::case::compare_text;
+use report::case::compare_text::{self, ComparedCases};
 use study::Facts;
 use study::comparison::{self, Side};
 
 use crate::case_facts;
 use crate::format::Format;
 use crate::output::{self, Answer};
+use captured::Captures;
 
-/// Flags of `pinwise compare`.
+// Flags of `pinwise compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,6 +27,9 @@ pub struct Args {
     /// The case folders, two or more; ratios are to the first
     #[arg(required = true, num_args = 2.., value_name = "CASE")]
     cases: Vec<PathBuf>,
+    /// All that differs between the cases beside what was studied, with whole values
+    #[arg(long)]
+    full: bool,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -30,21 +37,43 @@ pub struct Args {
 
 /// Reads the cases and prints the sheet. Nothing is written into them.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let names = names(&args.cases)?;
-    let facts: Vec<Facts> =
-        args.cases.iter().map(|dir| case_facts::read(dir)).collect::<Result<_, Fault>>()?;
-    let sides: Vec<Side<'_>> = names
-        .iter()
-        .zip(&facts)
-        .zip(&args.cases)
-        .map(|((name, facts), dir)| Side { name, facts, dir })
-        .collect();
-    let sheet = comparison::compare(&sides)?;
+    let sheet = of_cases(&args.cases)?;
     match args.format {
         Format::Json => output::json(&sheet)?,
-        Format::Text => output::text(&compare_text::render(&sheet, output::style()))?,
+        Format::Text => output::text(&compare_text::render(&sheet, args.full, output::style()))?,
     }
     Ok(Answer::Done)
+}
+
+/// The sheet of several cases.
+///
+/// # Errors
+/// One is named twice or cannot be read; they cannot be compared.
+pub fn of_cases(cases: &[PathBuf]) -> Result<ComparedCases, Fault> {
+    let names = names(cases)?;
+    let facts: Vec<Facts> = cases.iter().map(|dir| case_facts::read(dir)).collect::<Result<_, Fault>>()?;
+    let sides: Vec<Side<'_>> =
+        names.iter().zip(&facts).zip(cases).map(|((name, facts), dir)| Side { name, facts, dir }).collect();
+    let comparison = comparison::compare(&sides)?;
+    let captures: Vec<Captures> =
+        facts.iter().zip(cases).map(|(facts, dir)| captured::of(dir, facts)).collect();
+    let sides = sides.iter().zip(&captures);
+    let surroundings: Vec<Surroundings<'_>> =
+        sides.map(|(side, captures)| surroundings(*side, captures)).collect();
+    let environment = environment::compare(&surroundings, &comparison.recipes);
+    Ok(ComparedCases { environment, comparison })
+}
+
+fn surroundings<'a>(side: Side<'a>, captures: &'a Captures) -> Surroundings<'a> {
+    let facts = side.facts;
+    Surroundings {
+        case: side.name,
+        machine: &facts.machine,
+        processor: &captures.processor,
+        pinwise: &facts.study.pinwise,
+        hosts: &captures.hosts,
+        paths: &facts.paths,
+    }
 }
 
 /// The last part of each path where those are all different, else the whole paths.

@@ -12,9 +12,9 @@ use crate::format::Format;
 use crate::more_blocks::MoreBlocks;
 use crate::notes::note;
 use crate::output::Answer;
-use crate::{interrupt, reboots};
+use crate::{interrupt, reboots, server_host};
 
-/// Flags of `pinwise resume`.
+// Flags of `pinwise resume`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,6 +43,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         case => case?,
     };
     on_its_nodes(&case)?;
+    server_host::check(&case)?;
     for repair in &case.repairs {
         note!("pinwise: {repair}");
     }

@@ -1,5 +1,6 @@
 //! `pinwise study`: runs a study and says what came out.
 
+mod elsewhere;
 mod flags;
 mod slurm;
 
@@ -16,7 +17,7 @@ use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{discarded_case, escape, interrupt, pilot, reboots, screening};
 
-/// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
+// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,6 +32,8 @@ Examples:
       --expect 'requests_per_s of server-b >= 0.97 x server-a'      a gate for CI: exit code 0, 1, or 8 (cannot tell)
   pinwise study --server 'nats-server -a {address} -p {port}' --load nats --host load=b,c
                                                          the load comes from two other hosts, by ssh (docs/hosts.md)
+  pinwise study --server 'nats-server -a {address} -p {port}' --load nats --host server=a --host load=b,c
+                                                         the server runs on another host, too
   pinwise study --server 'nats-server -a {address} -p {port}' --load nats --slurm --slurm-nodes 3 -- --time=60
                                                          as a job of Slurm, whose other nodes drive the load (docs/slurm.md)
   pinwise study --cpus l3:0 --load-cpus l3:1             the CPUs of one cache, with the load on those of another (docs/cpus.md)
@@ -70,7 +73,8 @@ pub struct Args {
     /// Other hosts that drive the load: a file of them (TOML, or an Ansible inventory in INI; docs/hosts.md)
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// The same by their names, as ssh takes them: load=b,c (with processes on each: load=b*3,c*3)
+    /// The same by their names, as ssh takes them: load=b,c (with processes on each: load=b*3,c*3). server=a: the study runs on host a,
+    /// where its server runs, and the case is brought here
     #[arg(long, value_name = "ROLE=HOST,...")]
     host: Vec<String>,
     #[command(flatten)]
@@ -193,17 +197,23 @@ fn usual_name(recipe: &Recipe) -> &'static str {
     if recipe.server.is_unnamed() { "string-server" } else { "server" }
 }
 
-/// Makes the case, runs it, and says what came out.
+/// Makes the case, runs it, and says what came out; on the host of the server, where that is another one.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.print_schema {
         output::text(study::recipe::SCHEMA)?;
         return Ok(Answer::Done);
     }
-    let recipe = flags::recipe(args)?;
+    let (recipe, server) = flags::recipe(args)?;
+    if let Some(server) = &server {
+        elsewhere::may_run(args, &recipe, server)?;
+    }
     let Some(recipe) = slurm::placed(args, recipe)? else { return Ok(Answer::Done) };
     if args.print_recipe {
         output::text(&escape::toml(recipe.concealed()?.0.to_toml()?))?;
         return Ok(Answer::Done);
+    }
+    if let Some(server) = &server {
+        return elsewhere::run(args, recipe, server);
     }
     requirements::check(&recipe)?;
     let (cases, name) = (Path::new(CASES), usual_name(&recipe));

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use advise::fleet::{Difference, Fleet, Shape, Variation};
+use advise::fleet::{Column, Difference, Fleet, Shape};
 
 /// A feature of a host.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,50 +13,54 @@ pub struct Row<'a> {
     pub shape: &'a str,
     /// The feature, as it is called in JSON (`card-node`).
     pub feature: &'a str,
-    /// What it is of (`eth0`); empty for what a machine has once.
+    /// What it is of, by the name that this host has for it (`eth0`); empty for what a machine has once.
     pub subject: &'a str,
-    /// What this host has, where that is not what is usual. None where nothing deviates: as usual, as near to it as makes no difference, or
-    /// not known.
+    /// What this host has; none where that is not known.
     pub value: Option<&'a str>,
     /// What is usual for the shape; none where nothing is.
     pub usual: Option<&'a str>,
-    /// Whether the host deviates from what is usual.
+    /// Whether that is one of the differences of the shape: not where it is as near to what is usual as makes no difference, or follows
+    /// from another difference of the host.
     pub differs: bool,
     /// How much that bears on a server, 0 to 10; none where the host does not deviate.
     pub weight: Option<f64>,
 }
 
-/// All rows, shape by shape: first the features that have a usual value, each with the hosts that do not deviate, then what deviates, then
-/// the features that have no usual value, with the hosts on which they are known.
+/// All rows, shape by shape: first the features by their names, each with the hosts that do not deviate, then what deviates.
 pub fn rows(fleet: &Fleet) -> impl Iterator<Item = Row<'_>> {
     fleet.shapes.iter().flat_map(|shape| {
         let deviating = shape.differences.iter().map(move |difference| of_difference(shape, difference));
-        let varying = shape.varies.iter().flat_map(move |variation| of_variation(shape, variation));
-        as_usual(shape).chain(deviating).chain(varying)
+        not_deviating(shape).chain(deviating)
     })
 }
 
-/// The features that have a usual value, with the hosts that do not deviate from it.
-fn as_usual(shape: &Shape) -> impl Iterator<Item = Row<'_>> {
+/// The features with the hosts that do not deviate. Of one without a usual value only the hosts on which it is known.
+fn not_deviating(shape: &Shape) -> impl Iterator<Item = Row<'_>> {
     let deviating = shape.differences.iter().map(|d| (d.feature.name(), d.subject.as_str(), d.host.as_str()));
     let deviating: HashSet<(&str, &str, &str)> = deviating.collect();
-    shape.features.iter().flat_map(move |(name, usual)| {
-        // The name of a feature has no blank.
-        let (feature, subject) = name.split_once(' ').unwrap_or((name.as_str(), ""));
-        let hosts = shape.hosts.iter().map(String::as_str);
-        let alike = hosts.filter(|host| !deviating.contains(&(feature, subject, *host)));
-        let row = |host| Row {
-            host,
-            shape: &shape.id,
-            feature,
-            subject,
-            value: None,
-            usual: Some(usual.as_str()),
-            differs: false,
-            weight: None,
+    shape.columns.iter().flat_map(move |column| {
+        let hosts = shape.hosts.iter().enumerate();
+        let rows = hosts.map(|(place, host)| of_column(shape, column, place, host));
+        let is_listed = |row: &Row<'_>| {
+            let says_something = row.usual.is_some() || row.value.is_some();
+            says_something && !deviating.contains(&(row.feature, row.subject, row.host))
         };
-        alike.map(row).collect::<Vec<_>>()
+        rows.filter(is_listed).collect::<Vec<_>>()
     })
+}
+
+/// What the host at this place of its shape has.
+fn of_column<'a>(shape: &'a Shape, column: &'a Column, place: usize, host: &'a str) -> Row<'a> {
+    Row {
+        host,
+        shape: &shape.id,
+        feature: column.feature().name(),
+        subject: column.subject(place),
+        value: column.value(place),
+        usual: column.usual(),
+        differs: false,
+        weight: None,
+    }
 }
 
 fn of_difference<'a>(shape: &'a Shape, difference: &'a Difference) -> Row<'a> {
@@ -70,23 +74,6 @@ fn of_difference<'a>(shape: &'a Shape, difference: &'a Difference) -> Row<'a> {
         differs: true,
         weight: Some(difference.weight),
     }
-}
-
-fn of_variation<'a>(shape: &'a Shape, variation: &'a Variation) -> impl Iterator<Item = Row<'a>> {
-    variation.values.iter().flat_map(move |(value, hosts)| {
-        // Of very many values the last entry is all others: which of them a host has is not known.
-        let value = Some(value.as_str()).filter(|value| !value.ends_with(" other values"));
-        hosts.iter().map(move |host| Row {
-            host,
-            shape: &shape.id,
-            feature: variation.feature.name(),
-            subject: &variation.subject,
-            value,
-            usual: None,
-            differs: false,
-            weight: None,
-        })
-    })
 }
 
 #[cfg(test)]
@@ -105,12 +92,18 @@ mod tests {
         let usual = Some("madvise");
         assert_eq!(
             of("transparent-huge-pages", ""),
-            [("a", None, usual, false), ("b\n", None, usual, false), ("c", Some("always"), usual, true)]
+            [("a", usual, usual, false), ("b\n", None, usual, false), ("c", Some("always"), usual, true)]
         );
         assert_eq!(of("card-node", "eth0").iter().filter(|row| row.2 == Some("0")).count(), 3);
         // What most do not have is in no list of features.
         assert_eq!(of("boot-parameter", "nosmt"), [("a", Some("given"), Some("not given"), true)]);
-        assert_eq!(of("kernel", ""), [("a", Some("6.1"), None, false), ("c", None, None, false)]);
+        assert_eq!(of("kernel", ""), [("a", Some("6.1"), None, false), ("c", Some("5.10"), None, false)]);
+        // A renamed card that deviates has one row, by its own name.
+        let speeds: Vec<_> = ["eth0", "ens1"].into_iter().flat_map(|card| of("card-speed", card)).collect();
+        let usual = Some("25 Gbit/s");
+        let expected = [("a", usual, usual, false), ("b\n", usual, usual, false)];
+        assert_eq!(speeds[..2], expected);
+        assert_eq!(speeds[2..], [("c", Some("10 Gbit/s"), usual, true)]);
         assert!(rows.iter().all(|row| row.shape == "0badcafe" && row.weight.is_some() == row.differs));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use advise::fleet::{Difference, Fleet, Shape, Variation};
+use advise::fleet::{Difference, Fleet, Others, Shape, Variation};
 
 use super::NotRead;
 use crate::display_width::cut;
@@ -82,13 +82,16 @@ fn difference(group: &Group<'_>, of_hosts: usize) -> String {
 /// A feature without a usual value, with its most frequent ones.
 fn variation(variation: &Variation) -> String {
     let what = of(variation.feature.name(), &variation.subject);
-    let on = |(value, hosts): &(String, Vec<String>)| match hosts.as_slice() {
+    let on = |value: &str, hosts: &[String]| match hosts {
         [host] => format!("{} on {}", shown(value), one_line(host)),
         hosts => format!("{} on {}", shown(value), counted(hosts.len(), "host")),
     };
-    let mut words: Vec<String> = variation.values.iter().take(MOST_VALUES).map(on).collect();
-    if variation.values.len() > MOST_VALUES {
-        words.push("and others".into());
+    let values = variation.values.iter().take(MOST_VALUES);
+    let mut words: Vec<String> = values.map(|(value, hosts)| on(value, hosts)).collect();
+    match &variation.others {
+        _ if variation.values.len() > MOST_VALUES => words.push("and others".into()),
+        Some(Others { values, hosts }) => words.push(on(&counted(*values, "other value"), hosts)),
+        None => {}
     }
     format!("  {what}: no value is usual\n      {}\n", words.join(", "))
 }
@@ -153,12 +156,15 @@ mod tests {
         assert_eq!(
             render(&fleet(), &not_read()),
             "\
-3 hosts of 1 shape, 2 differences from what is usual; 1 not read
+3 hosts of 1 shape, 3 differences from what is usual; 1 not read
 
 0badcafe  1 package, 4 cores
   3 hosts: a, b\\n, c
   boot-parameter of nosmt: given, usually not given
       1 of 3 hosts: a
+      It matters.
+  card-speed of ens1: 10 Gbit/s, usually 25 Gbit/s
+      1 of 3 hosts: c
       It matters.
   transparent-huge-pages: always, usually madvise
       1 of 3 hosts: c

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use toml::Value;
 
 use super::Side;
@@ -10,10 +11,18 @@ use crate::Trust;
 /// Keys that say nothing of what is measured.
 const NO_MATTER: [&str; 3] = ["name", "seed", "notes"];
 
-/// Notes on the recipes, the built-in server's work, and how far each case may be trusted.
+/// A key of the recipes that is not the same in all cases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeyDifference {
+    /// The key with the tables that it is in: `load.rate_per_s`.
+    pub key: String,
+    /// Its value in each case, as TOML; `None` where the recipe is without it.
+    pub values: Vec<Option<String>>,
+}
+
+/// Notes on the built-in server's work, and on how far each case may be trusted.
 pub(super) fn notes(sides: &[Side<'_>]) -> Vec<String> {
-    let mut notes = differing_keys(sides);
-    notes.extend(own_work(sides));
+    let mut notes: Vec<String> = own_work(sides).into_iter().collect();
     notes.extend(levels(sides));
     for side in sides {
         match side.facts.evidence.trust {
@@ -35,20 +44,16 @@ pub(super) fn notes(sides: &[Side<'_>]) -> Vec<String> {
     notes
 }
 
-/// A line for each key of the recipes that is not the same in all.
-fn differing_keys(sides: &[Side<'_>]) -> Vec<String> {
+/// The keys of the recipes that are not the same in all, by name.
+pub(super) fn differing_keys(sides: &[Side<'_>]) -> Vec<KeyDifference> {
     let flat: Vec<BTreeMap<String, String>> = sides.iter().map(flattened).collect();
     let keys: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
-    let mut notes = Vec::new();
-    for key in keys {
-        let values: Vec<&str> =
-            flat.iter().map(|keys| keys.get(key).map_or("absent", String::as_str)).collect();
-        if values.windows(2).any(|pair| pair[0] != pair[1]) {
-            let by_side = sides.iter().zip(values).map(|(side, value)| format!("{} {value}", side.name));
-            notes.push(format!("the recipes differ in {key}: {}", by_side.collect::<Vec<_>>().join("; ")));
-        }
-    }
-    notes
+    let difference = |key: &String| {
+        let values: Vec<Option<String>> = flat.iter().map(|keys| keys.get(key).cloned()).collect();
+        let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
+        differ.then(|| KeyDifference { key: key.clone(), values })
+    };
+    keys.into_iter().filter_map(difference).collect()
 }
 
 fn flattened(side: &Side<'_>) -> BTreeMap<String, String> {

@@ -261,8 +261,16 @@ pub(super) fn write_json(dir: &OwnFolder, name: &str, value: &impl Serialize) ->
     let bytes = serde_json::to_vec(value).map_err(|e| {
         Fault::new(Class::Storage, path.display(), e, "this is a bug in pinwise; please report it")
     })?;
-    let written = dir.create(name).and_then(|mut file| file.write_all(&bytes));
-    written.map_err(|e| Fault::io(path.display(), &e, FULL))
+    write_bytes(dir, name, &bytes)
+}
+
+/// Writes a file of a trial's folder.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn write_bytes(dir: &OwnFolder, name: &str, bytes: &[u8]) -> Result<(), Fault> {
+    let written = dir.create(name).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|e| Fault::io(dir.path().join(name).display(), &e, FULL))
 }
 
 fn unix_now_s() -> f64 {

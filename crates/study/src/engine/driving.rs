@@ -1,14 +1,16 @@
 //! The load of a trial while it runs: a process of this host, or processes of others.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use hosts::{LoadHosts, Via};
 use load::children::CpuTime;
 use load::{LoadSpec, Outcome, Running, monotonic_ns};
+use machine::devices::path::{self, NetworkPath, PathEnd};
 use machine::{Class, Fault, OwnFolder, ProcessRef, Root};
 
 use super::conclusion::write_json;
+use crate::facts::path_file;
 use crate::recipe::Recipe;
 
 /// A load that runs.
@@ -87,6 +89,36 @@ pub(super) fn address(recipe: &Recipe, hosts: &LoadHosts) -> Result<IpAddr, Faul
             "give the address of this host that they reach: --address IP",
         )
     })
+}
+
+/// Keeps in `folder` how the server's host and each of the others reach each other, where that is not kept yet. Where it is not known by
+/// which address the server is reached, nothing is: the first trial says why.
+///
+/// # Errors
+/// A host is lost; a file cannot be written.
+pub(super) fn keep_paths(hosts: &mut LoadHosts, recipe: &Recipe, folder: &OwnFolder) -> Result<(), Fault> {
+    let Ok(address) = address(recipe, hosts) else { return Ok(()) };
+    let server = SocketAddr::new(address, recipe.server.port.unwrap_or_default());
+    let ends = hosts.paths(|host| !folder.holds(&path_file(host)), server)?;
+    if ends.is_empty() {
+        return Ok(());
+    }
+    let here = recipe.server.netns.as_deref().map_or_else(|| Ok(Root::live()), Root::live_in_netns);
+    for (host, load) in ends {
+        let server = match (&here, load.local) {
+            (Ok(root), Some(there)) => path::read(root, there),
+            (Ok(_), None) => {
+                PathEnd::unknown("the host does not know by which address it reaches the server")
+            }
+            (Err(fault), _) => PathEnd::unknown(fault),
+        };
+        let (name, place) = (path_file(&host), folder.path().join(path_file(&host)));
+        let json = serde_json::to_vec_pretty(&NetworkPath { host, server, load }).map_err(|e| {
+            Fault::new(Class::Storage, place.display(), e, "this is a bug in pinwise; please report it")
+        })?;
+        folder.replace(&name, &json).map_err(|e| Fault::io(place.display(), &e, "free some space"))?;
+    }
+    Ok(())
 }
 
 /// CPU time of the load's processes that run under this kernel all the same, as those of hosts that are namespaces: it is nobody else's.

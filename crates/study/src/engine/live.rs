@@ -19,7 +19,7 @@ use machine::{
 };
 use probe::{Party, Recording, Sampler};
 
-use super::conclusion::{Run, conclude, write_json};
+use super::conclusion::{Run, conclude, write_bytes};
 use super::driving::{self, Driving};
 use super::observation::accounting::{self, Accounting};
 use super::server_data::Data;
@@ -27,7 +27,7 @@ use super::swap::Areas;
 use super::{Planned, Trials, dose, fsync, housekeeping, netns_pair, online_cpus, prepare};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
-use crate::observed_blocks::Observed;
+use crate::observed_blocks::{Observed, account_file, lock_waits};
 use crate::recipe::{Recipe, Secrets};
 use crate::trial::{Parts, Trial};
 use crate::trial_figures::memory_locality::Nodes;
@@ -57,6 +57,8 @@ pub struct LiveTrials {
     trials: OwnFolder,
     /// Takes those of the observed ones; `None` of a study without.
     observed: Option<OwnFolder>,
+    /// From this observed block on, locks are looked at: threads were seen to wait for each other in the one before.
+    locks_from: Option<usize>,
     machine: Machine,
     /// Those that drive the load, where others do.
     hosts: Option<LoadHosts>,
@@ -98,6 +100,7 @@ impl LiveTrials {
             case,
             trials,
             observed,
+            locks_from: None,
             machine,
             hosts,
             interrupted,
@@ -161,13 +164,19 @@ impl LiveTrials {
             let target = self.target_of(&server, setting)?;
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
+        // In all trials of a block or in none: what that costs must not differ between the arms that are compared.
+        let locks = self.locks_from.is_some_and(|from| planned.block >= from);
         let mut accounting = match planned.observed {
-            true => Some(Accounting::begin(&self.root, &self.machine, server.process(), &recipe)),
+            true => Some(Accounting::begin(&self.root, &self.machine, server.process(), &recipe, locks)),
             false => None,
         };
         let counting = accounting.as_mut().and_then(|begun| begun.as_mut().ok());
         let run = self.observe(&recipe, &mut server, placement, &beside, folder, counting);
         let observed = accounting.map(|begun| self.observed_in(begun, &run));
+        let account = observed.as_ref().and_then(|seen| seen.as_ref().ok()?.situation.account.as_ref());
+        if self.locks_from.is_none() && account.is_some_and(lock_waits::are_long) {
+            self.locks_from = Some(planned.block + 1);
+        }
         let locality = self.nodes.as_ref().map(|nodes| nodes.read(&self.root, server.process().pid));
         let killed = server.killed_for_memory();
         let before_their_end = children::cpu_time();
@@ -462,7 +471,8 @@ impl Trials for LiveTrials {
     }
 }
 
-/// Reaches the hosts that drive the load, and keeps what they are in `hosts/` of the case, masked as its own machine is.
+/// Reaches the hosts that drive the load, and keeps what they are and how they are reached in `hosts/` of the case, masked as its own
+/// machine is.
 fn load_hosts(case: &Case, study: &Resolved, exe: &Path) -> Result<Option<LoadHosts>, Fault> {
     if study.recipe.hosts.is_empty() {
         return Ok(None);
@@ -474,6 +484,7 @@ fn load_hosts(case: &Case, study: &Resolved, exe: &Path) -> Result<Option<LoadHo
         let (name, path) = (file_of(&host), folder.path().join(file_of(&host)));
         folder.replace(&name, &archive).map_err(|e| Fault::io(path.display(), &e, "free some space"))?;
     }
+    driving::keep_paths(&mut hosts, &study.recipe, &folder)?;
     Ok(Some(hosts))
 }
 
@@ -484,7 +495,13 @@ fn with_account(
     folder: &OwnFolder,
 ) -> Result<Trial, Fault> {
     match observed {
-        Ok(observed) => write_json(folder, "account.json", &observed)?,
+        Ok(observed) => {
+            let bytes = account_file::packed(&observed).map_err(|e| {
+                let path = folder.path().join(account_file::PACKED);
+                Fault::new(Class::Storage, path.display(), e, "this is a bug in pinwise; please report it")
+            })?;
+            write_bytes(folder, account_file::PACKED, &bytes)?;
+        }
         Err(why) => trial.missing.push(why),
     }
     Ok(trial)

@@ -69,6 +69,7 @@ fn a_server_grows_in_the_order_that_is_asked() {
     };
     assert_eq!(counts(None), [1, 2, 3, 4, 6, 8]);
     assert_eq!(counts(Some("6-7")), [1, 2, 3, 4, 6]);
+    assert_eq!(counts(Some("0-7")), [1, 2, 3, 4, 6, 8], "a load that is anywhere leaves all of them");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Recipe {
             return usage(
                 &format!("host {}: role", server.name),
                 cause,
-                "run 'pinwise study' there, and name the other hosts",
+                "leave it out of the recipe, and name it with --host server=NAME or in the file of --hosts",
             );
         }
         if self.hosts.is_empty() {
@@ -250,6 +250,30 @@ mod tests {
 
     fn fault(text: &str) -> String {
         Recipe::from_toml(text, "x").unwrap_err().to_string()
+    }
+
+    /// As docs/latency.md, docs/layers.md, docs/openldap.md and docs/rabbitmq.md run them.
+    #[test]
+    fn hosts_go_with_recipes_that_leave_the_load_where_it_is() {
+        let read = |file: &str| {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+            Recipe::from_toml(&std::fs::read_to_string(folder.join(file)).unwrap(), file).unwrap()
+        };
+        let with_a_host =
+            |recipe: Recipe| Recipe { hosts: vec![hosts::HostSpec::named("b")], ..recipe }.check();
+        for file in ["latency-hosts.toml", "openldap-scaling.toml", "openldap-null.toml"] {
+            with_a_host(read(file)).unwrap();
+        }
+        with_a_host(read("rabbitmq-nodes.toml").at_full_size().unwrap()).unwrap();
+        let mut layers = read("latency-layers.toml");
+        let fault = with_a_host(layers.clone()).unwrap_err().to_string();
+        assert!(fault.contains("server.pair"), "{fault}");
+        layers.server.pair = false;
+        with_a_host(layers).unwrap();
+        for file in ["latency-transports.toml", "rabbitmq-nodes.toml"] {
+            let fault = with_a_host(read(file)).unwrap_err().to_string();
+            assert!(fault.contains("load CPUs"), "{file}: {fault}");
+        }
     }
 
     #[test]

@@ -224,6 +224,7 @@ mod tests {
             LOWER,
             &["latency_p50_us", "latency_p90_us", "latency_p99_us", "latency_p999_us", "latency_max_us"],
         );
+        all_are(LOWER, &["latency_jitter_us"]);
         all_are(
             LOWER,
             &["put_p50_us", "put_p99_us", "put_max_us", "get_p50_us", "get_p99_us", "get_max_us", "total_s"],

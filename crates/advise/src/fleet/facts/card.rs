@@ -3,6 +3,7 @@
 use machine::devices::chain::{self, Served};
 use machine::devices::ethtool::{Coalesce, Rings};
 use machine::devices::{Device, DeviceKind, Queue};
+use machine::wording::link_speed;
 use machine::{CpuSet, Machine};
 
 use super::super::FeatureId;
@@ -28,7 +29,7 @@ fn card(machine: &Machine, device: &Device, online: &CpuSet, facts: &mut Facts<'
         (FeatureId::NetworkCard, Some(driver.to_string())),
         (FeatureId::CardNode, device.node.map(|node| format!("node {node}"))),
         (FeatureId::CardPcieLink, device.links.last().map(|link| link.current.to_string())),
-        (FeatureId::CardSpeed, device.speed_mbit.map(speed)),
+        (FeatureId::CardSpeed, device.speed_mbit.map(link_speed)),
         (FeatureId::CardState, device.state.clone().filter(|state| state != "unknown")),
         (FeatureId::CardQueues, queues(device)),
         (FeatureId::CardRings, ethtool.and_then(|ethtool| rings(ethtool.rings.as_ref()?))),
@@ -45,13 +46,6 @@ fn card(machine: &Machine, device: &Device, online: &CpuSet, facts: &mut Facts<'
     let of_card = found.into_iter().filter_map(value).collect();
     let (name, driver) = (facts.symbols.of(&device.name), facts.symbols.of(driver));
     Card { name, driver, facts: of_card }
-}
-
-fn speed(mbit_per_s: u64) -> String {
-    match mbit_per_s % 1000 {
-        0 => format!("{} Gbit/s", mbit_per_s / 1000),
-        _ => format!("{mbit_per_s} Mbit/s"),
-    }
 }
 
 fn queues(device: &Device) -> Option<String> {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use machine::{Class, Fault};
 
+use super::frames;
 use crate::drive::{Endpoint, Keys, Transport, driven_load};
 
 /// A message holds its lane and number.
@@ -30,6 +31,9 @@ driven_load! {
         /// SO_BUSY_POLL on the load's side, us; 0: not asked for.
         #[serde(skip_serializing_if = "is_zero")]
         pub busy_poll_us: u32 = 0,
+        /// Whether each message is the body of a request of HTTP/1.1, and of its answer: what an application adds to its transport.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        pub http: bool = false,
     }
 }
 
@@ -42,6 +46,7 @@ impl LatencyLoad {
     pub fn check(&self) -> Result<(), Fault> {
         self.pace().check(self.id())?;
         let most_bytes = match self.transport {
+            Transport::Packet => frames::LONGEST_MESSAGE_BYTES,
             Transport::Udp => LARGEST_DATAGRAM_BYTES,
             Transport::Tcp | Transport::Unix => 16 << 20,
         };
@@ -56,6 +61,11 @@ impl LatencyLoad {
                 return Err(Fault::new(Class::Usage, format!("latency load: {key}"), cause, remedy));
             }
         }
+        if self.http && matches!(self.transport, Transport::Udp | Transport::Packet) {
+            let (cause, remedy) =
+                ("HTTP/1.1 wants a stream", "choose transport tcp or unix, or leave it out");
+            return Err(Fault::new(Class::Usage, "latency load: http", cause, remedy));
+        }
         match self.keep_alive {
             true => Ok(()),
             false => Err(Fault::new(
@@ -67,14 +77,18 @@ impl LatencyLoad {
         }
     }
 
-    /// The server as this load reaches it.
+    /// The server as this load reaches it; without the interface of frames.
     pub(crate) fn endpoint(&self, at: SocketAddr) -> Endpoint {
         Endpoint {
             at,
             transport: self.transport,
             nodelay: self.nodelay,
             busy_poll_us: self.busy_poll_us,
-            datagram_bytes: self.message_bytes as usize,
+            datagram_bytes: match self.transport {
+                Transport::Packet => frames::HEAD_BYTES + self.message_bytes as usize,
+                _ => self.message_bytes as usize,
+            },
+            interface: 0,
         }
     }
 }
@@ -90,6 +104,8 @@ mod tests {
         for (load, key) in [
             (LatencyLoad { message_bytes: 15, ..default() }, "message_bytes"),
             (LatencyLoad { transport: Transport::Udp, message_bytes: 70_000, ..default() }, "message_bytes"),
+            (LatencyLoad { transport: Transport::Packet, message_bytes: 1491, ..default() }, "message_bytes"),
+            (LatencyLoad { transport: Transport::Udp, http: true, ..default() }, "http"),
             (LatencyLoad { prefetch: 0, ..default() }, "prefetch"),
             (LatencyLoad { keep_alive: false, ..default() }, "keep_alive"),
             (LatencyLoad { rate_per_s: Some(0.0), ..default() }, "rate_per_s"),

@@ -1,4 +1,5 @@
-//! The echo server: sends back what it gets, over TCP, a Unix socket of the same port's name, and UDP; single-threaded.
+//! The echo server: sends back what it gets, over TCP, a Unix socket of the same port's name, UDP and, where asked, frames below IP;
+//! single-threaded.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -8,6 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
+use super::{frames, over_http};
 use crate::drive::endpoint::{abstract_name, set_busy_poll, unix_address};
 use crate::flags::Flags;
 use crate::signals;
@@ -24,10 +26,15 @@ pub struct EchoOptions {
     pub nodelay: bool,
     /// SO_BUSY_POLL, us; 0: not asked for.
     pub busy_poll_us: u32,
+    /// Whether frames on the interface that has the address are answered too, which needs CAP_NET_RAW.
+    pub packets: bool,
+    /// Whether messages over TCP and the Unix socket are bodies of HTTP/1.1.
+    pub http: bool,
 }
 
 impl EchoOptions {
-    /// Reads `--port P [--address A] [--nodelay true|false] [--busy-poll-us US]`. Fails on unknown, missing or malformed flags.
+    /// Reads `--port P [--address A] [--nodelay true|false] [--busy-poll-us US] [--packets true|false] [--http true|false]`. Fails on
+    /// unknown, missing or malformed flags.
     pub fn from_args(args: &[String]) -> Result<Self, Fault> {
         let mut given = Flags::parse("echo-server", args, &[])?;
         let options = Self {
@@ -35,6 +42,8 @@ impl EchoOptions {
             port: given.required("port")?,
             nodelay: given.optional("nodelay")?.unwrap_or(true),
             busy_poll_us: given.optional("busy-poll-us")?.unwrap_or(0),
+            packets: given.optional("packets")?.unwrap_or(false),
+            http: given.optional("http")?.unwrap_or(false),
         };
         given.finish()?;
         Ok(options)
@@ -63,11 +72,12 @@ const TCP: u64 = u64::MAX;
 const UNIX: u64 = u64::MAX - 1;
 const UDP: u64 = u64::MAX - 2;
 const STOP: u64 = u64::MAX - 3;
+const FRAMES: u64 = u64::MAX - 4;
 
 /// A client that sends faster than it reads is not read from while this much waits for it, bytes.
 const MOST_PENDING_BYTES: usize = 32 << 20;
 
-/// Datagrams that are answered before others have their turn.
+/// Datagrams and frames that are answered before others have their turn.
 const DATAGRAMS_AT_A_TIME: usize = 64;
 
 /// An echo server that listens already.
@@ -78,6 +88,7 @@ pub struct EchoServer {
     tcp: OwnedFd,
     unix: OwnedFd,
     udp: OwnedFd,
+    frames: Option<OwnedFd>,
     /// By descriptor number.
     clients: Vec<Option<Client>>,
     buffer: Vec<u8>,
@@ -86,10 +97,12 @@ pub struct EchoServer {
 struct Client {
     out: Outbox,
     interest: EventFlags,
+    /// The start of a request of HTTP that is not in whole.
+    partial: Vec<u8>,
 }
 
 impl EchoServer {
-    /// Listens on all three. Fails as [`serve`] does.
+    /// Listens on all of them. Fails as [`serve`] does.
     pub fn bind(options: &EchoOptions) -> Result<Self, Fault> {
         let at = SocketAddr::new(options.address, options.port);
         let refused = |what: String| move |error: Errno| sockets::cannot_listen(what, error);
@@ -98,16 +111,20 @@ impl EchoServer {
         let local = sockets::local_address(&tcp, at)?;
         let udp = bound(local, SocketType::DGRAM).map_err(refused(format!("{local} (UDP)")))?;
         let unix = listen_unix(local.port()).map_err(refused(format!("@{}", abstract_name(local.port()))))?;
+        let frames = options.packets.then(|| frames::listen(options.address)).transpose()?;
         if options.busy_poll_us > 0 {
-            set_busy_poll(&udp, options.busy_poll_us).map_err(|e| failed("SO_BUSY_POLL", e))?;
+            for socket in [Some(&udp), frames.as_ref()].into_iter().flatten() {
+                set_busy_poll(socket, options.busy_poll_us).map_err(|e| failed("SO_BUSY_POLL", e))?;
+            }
         }
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| failed("epoll", e))?;
-        for (socket, key) in [(&tcp, TCP), (&unix, UNIX), (&udp, UDP)] {
+        let of_frames = frames.as_ref().map(|socket| (socket, FRAMES));
+        for (socket, key) in [(&tcp, TCP), (&unix, UNIX), (&udp, UDP)].into_iter().chain(of_frames) {
             epoll::add(&epoll, socket, EventData::new_u64(key), EventFlags::IN)
                 .map_err(|e| failed("epoll", e))?;
         }
         let (options, clients, buffer) = (options.clone(), Vec::new(), vec![0; 256 << 10]);
-        Ok(Self { options, local, epoll, tcp, unix, udp, clients, buffer })
+        Ok(Self { options, local, epoll, tcp, unix, udp, frames, clients, buffer })
     }
 
     /// Where it really listens.
@@ -135,6 +152,7 @@ impl EchoServer {
                     TCP => self.accept(true)?,
                     UNIX => self.accept(false)?,
                     UDP => self.answer_datagrams(),
+                    FRAMES => self.answer_frames(),
                     number => self.turn(number as usize, event.flags)?,
                 }
             }
@@ -158,8 +176,8 @@ impl EchoServer {
         if self.clients.len() <= number {
             self.clients.resize_with(number + 1, || None);
         }
-        self.clients[number] =
-            Some(Client { out: Outbox::new(fd, MOST_PENDING_BYTES), interest: EventFlags::IN });
+        let out = Outbox::new(fd, MOST_PENDING_BYTES);
+        self.clients[number] = Some(Client { out, interest: EventFlags::IN, partial: Vec::new() });
         Ok(())
     }
 
@@ -174,10 +192,21 @@ impl EchoServer {
         }
     }
 
+    /// The same of frames.
+    fn answer_frames(&mut self) {
+        let Some(socket) = &self.frames else { return };
+        for _ in 0..DATAGRAMS_AT_A_TIME {
+            let Ok((n, _)) = net::recv(socket, &mut self.buffer[..], RecvFlags::empty()) else { return };
+            if frames::turn_round(&mut self.buffer[..n], self.local.port()) {
+                let _ = net::send(socket, &self.buffer[..n], SendFlags::NOSIGNAL);
+            }
+        }
+    }
+
     fn turn(&mut self, number: usize, flags: EventFlags) -> Result<(), Errno> {
         let Some(client) = self.clients.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
-        let goes_on =
-            (!flags.contains(EventFlags::OUT) || client.out.flush().is_ok()) && client.echo(&mut self.buffer);
+        let goes_on = (!flags.contains(EventFlags::OUT) || client.out.flush().is_ok())
+            && client.echo(&mut self.buffer, self.options.http);
         if !goes_on {
             self.clients[number] = None;
             return Ok(());
@@ -192,16 +221,25 @@ impl EchoServer {
 }
 
 impl Client {
-    /// Reads once and sends it back. False when the client has gone.
-    fn echo(&mut self, buffer: &mut [u8]) -> bool {
+    /// Reads once and sends it back. False when the client has gone, or speaks no HTTP where it has to.
+    fn echo(&mut self, buffer: &mut [u8], http: bool) -> bool {
         if self.out.is_full() {
             return true;
         }
         match net::recv(&self.out.fd, &mut buffer[..], RecvFlags::empty()) {
             Ok((0, _)) => false,
+            Ok((n, _)) if http => self.answer(&buffer[..n]),
             Ok((n, _)) => self.out.send(&buffer[..n]).is_ok(),
             Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
         }
+    }
+
+    fn answer(&mut self, came: &[u8]) -> bool {
+        self.partial.extend_from_slice(came);
+        let mut answers = Vec::new();
+        let Ok(taken) = over_http::answer(&self.partial, &mut answers) else { return false };
+        self.partial.drain(..taken);
+        self.out.send(&answers).is_ok()
     }
 }
 

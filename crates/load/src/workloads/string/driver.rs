@@ -19,8 +19,8 @@ pub static ABOUT: About = About {
           at `rate_per_s` with Poisson or uniform spacing, whose latencies count from the intended send time. Every \
           answer is checked; without those keys a first answer that is an error of a known protocol (-ERR ..., HTTP/1.1 404 ...) ends \
           the run. Gives requests_per_s, latency_p50_us, latency_p90_us, latency_p99_us, latency_p999_us, \
-          latency_max_us, completed, failed (and failed_... by kind), unfinished, client_busy, client_cpu_s, and ten \
-          intervals a second.",
+          latency_max_us, latency_jitter_us (p99.9 less p50), completed, failed (and failed_... by kind), unfinished, \
+          client_busy, client_cpu_s, and ten intervals a second.",
     example: "driver = \"string\"\nconnections = 16\nkeep_alive = false\nseconds = 5.0\n",
 };
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use advise::fleet::Fleet;
+use clap::ArgGroup;
 use hosts::{inventory, survey};
 use machine::Fault;
 use report::fleet::NotRead;
@@ -21,6 +22,7 @@ const MOST_READERS: usize = 8;
 
 /// Flags of `pinwise fleet map`.
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("ways").required(true).multiple(true).args(["from", "hosts", "host"])))]
 #[command(after_help = "\
 Examples:
   pinwise fleet map --from captures/                     a folder of NAME.tar.zst, one host each
@@ -30,7 +32,7 @@ Examples:
   duckdb -c \"SELECT * FROM 'fleet.parquet' WHERE differs ORDER BY weight DESC\"      see docs/fleet.md")]
 pub struct Args {
     /// File of the hosts to reach: TOML, or an Ansible inventory in INI (docs/hosts.md)
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["host", "from"])]
+    #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
     /// The same by their names, as ssh takes them: load=web1,web2
     #[arg(long, value_name = "ROLE=HOST,...")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hosts::inventory;
+use hosts::{HostSpec, Role, inventory};
 use load::Driven;
 use load::{Command, CommandLoad, Extract, LoadSpec};
 use machine::{Class, CpuChoice, Fault, Setting, untrusted};
@@ -23,8 +23,8 @@ const MOST_COLONS: usize = 16;
 /// A recipe takes some thousand bytes, and may come out of a pipe.
 const LONGEST_RECIPE_BYTES: u64 = 64 << 20;
 
-/// The recipe that file and flags mean together.
-pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
+/// The recipe that file and flags mean together, and the host of its server, where that is another one.
+pub(super) fn recipe(args: &Args) -> Result<(Recipe, Option<HostSpec>), Fault> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
         Some(path) => {
@@ -43,13 +43,13 @@ pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     let of_keys = recipe.better.filter(|_| keys.contains_key("better"));
     server_flags(args, &mut recipe)?;
     load_flags(args, &mut recipe)?;
-    host_flags(args, &mut recipe)?;
+    let server = host_flags(args, &mut recipe)?;
     design_flags(args, &mut recipe)?;
     second_server(args, &mut recipe)?;
     // --key better holds for the figure that --metric names.
     recipe.better = recipe.better.or(of_keys);
     recipe.check()?;
-    recipe.with_directions()
+    Ok((recipe.with_directions()?, server))
 }
 
 /// The recipe with the keys of `--key`.
@@ -90,13 +90,25 @@ fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Hosts of a file and of flags take the place of those of the recipe.
-fn host_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
+/// Hosts of a file and of flags that drive load take the place of those of the recipe; the one that runs the server.
+fn host_flags(args: &Args, recipe: &mut Recipe) -> Result<Option<HostSpec>, Fault> {
     let given = inventory::given(args.hosts.as_deref(), &args.host)?;
-    if !given.is_empty() {
-        recipe.hosts = given;
+    hosts::host::check_all(&given)?;
+    let (mut servers, load): (Vec<_>, Vec<_>) = given.into_iter().partition(|host| host.role == Role::Server);
+    if !load.is_empty() {
+        recipe.hosts = load;
     }
-    Ok(())
+    if servers.len() > 1 {
+        let names: Vec<&str> = servers.iter().map(|host| host.name.as_str()).collect();
+        let (cause, remedy) = ("a study has one server, on one host", "leave all but one of them out");
+        return Err(Fault::new(
+            Class::Usage,
+            format!("hosts {}: role server", names.join(", ")),
+            cause,
+            remedy,
+        ));
+    }
+    Ok(servers.pop())
 }
 
 /// Two builds as the arms of one study: the second under the keys of a level.

@@ -24,13 +24,13 @@ use crate::run_case::own_binary;
 /// Nodes that are asked for where neither flags nor recipe say their number: one for the server, one for the load.
 const USUAL_NODES: u32 = 2;
 
-/// Flags of a study on nodes of Slurm.
+// Flags of a study on nodes of Slurm.
 #[derive(Debug, clap::Args)]
 pub(super) struct Flags {
     /// Run the study as a job of Slurm: the server on its first node, the load on the others. Outside of an allocation this submits
     /// the job; within one it runs there (docs/slurm.md)
     #[arg(long, conflicts_with = "reboot")]
-    slurm: bool,
+    pub(super) slurm: bool,
     /// Nodes to ask Slurm for, that of the server included; without it: one more than the recipe has hosts, or 2
     #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     slurm_nodes: Option<u32>,

@@ -153,6 +153,18 @@ impl HostNamespaces {
         path.display().to_string()
     }
 
+    /// The same for a study whose server is on the first of them: the others are reached from there, with a key that lies there.
+    pub fn hosts_file_of_server(&self) -> String {
+        let (server, load) = self.hosts.split_first().unwrap();
+        let folder = self.dir.path();
+        fs::copy(folder.join("key"), folder.join(&server.name).join("root/key")).unwrap();
+        let of_server = format!("{}role = \"server\"\n\n", server.table(folder, 1));
+        let of_load: String = load.iter().map(|host| host.table(Path::new("/root"), 1)).collect();
+        let path = folder.join("hosts-of-server.toml");
+        fs::write(&path, of_server + &of_load).unwrap();
+        path.display().to_string()
+    }
+
     /// The network namespace of a host.
     pub fn netns(&self, name: &str) -> &str {
         &self.named(name).netns
@@ -176,6 +188,11 @@ impl HostNamespaces {
     /// The same of the processes of a load.
     pub fn loads(&self, name: &str) -> Vec<i32> {
         host_processes::of_pinwise(self.netns(name), "drive")
+    }
+
+    /// The same of the studies.
+    pub fn studies(&self, name: &str) -> Vec<i32> {
+        host_processes::of_pinwise(self.netns(name), "study")
     }
 
     /// Process numbers of the ssh clients that are connected to a host.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use study::Case;
 
 use super::host_namespaces::HostNamespaces;
+use super::host_processes::signal;
 use crate::pinwise::{Bench, wait_at_most};
 use crate::processes::Killed;
 
@@ -56,6 +57,15 @@ impl HostedStudy {
         let blocks: &[&str] = if more.contains(&"--blocks") { &[] } else { &["--blocks", "2"] };
         let server: &[&str] = &["study", "-o", &case, "--address", bed.address()];
         let running = started(&bench, &[server, &SMALL[..], blocks, more].concat());
+        Self { bench, running }
+    }
+
+    /// Begins a study on the first host of `hosts`, a file of [`HostNamespaces::hosts_file_of_server`].
+    pub fn begin_elsewhere(hosts: &str) -> Self {
+        let bench = Bench::new();
+        let case = bench.case().display().to_string();
+        let elsewhere: &[&str] = &["study", "-o", &case, "--hosts", hosts, "--blocks", "2"];
+        let running = started(&bench, &[elsewhere, &SMALL[..]].concat());
         Self { bench, running }
     }
 
@@ -128,6 +138,11 @@ impl HostedStudy {
     /// That nothing of it is in force on this machine any more.
     pub fn nothing_is_changed(&self) {
         self.bench.nothing_is_changed();
+    }
+
+    /// Interrupts it as Ctrl-C does.
+    pub fn interrupt(&self) {
+        signal("INT", &[self.running.id() as i32]);
     }
 
     /// Ends it as `kill -9` does.

@@ -1,9 +1,11 @@
 //! Studies whose load other hosts drive: what they measure, and what is left when agents, connections, networks and the study itself die.
 
 mod faults;
+mod fleet;
 mod host_namespaces;
 mod host_processes;
 mod hosted_study;
+mod server_elsewhere;
 
 use std::fs;
 use std::path::Path;
@@ -89,6 +91,14 @@ fn two_processes_on_each_of_two_hosts_drive_one_load_and_leave_nothing_there() {
         let capture = case.dir().join("hosts").join(format!("{host}.tar.zst"));
         let there = Machine::read(&Root::at(&capture).unwrap());
         assert_eq!(there.online(), Machine::read(&Root::live()).online(), "host {host}");
+        let path = json(&case.dir().join("hosts").join(format!("{host}.path.json")));
+        for end in ["server", "load"] {
+            assert!(path[end]["interface"].is_string(), "host {host}: {path:#}");
+            assert!(
+                path[end]["path_mtu_bytes"].as_u64().is_some_and(|bytes| bytes >= 1280),
+                "host {host}: {path:#}"
+            );
+        }
         nothing_is_changed_on(&bed, host);
         let left = bed.within(host, "ls /tmp");
         assert!(!String::from_utf8_lossy(&left.stdout).contains("pinwise"), "host {host}: {left:?}");

@@ -37,7 +37,9 @@ impl FactorKind for Cores {
 
     fn levels(&self, machine: &Machine, load: Option<&CpuSet>) -> Result<Vec<Level>, Fault> {
         let usable = machine.usable();
-        let within = load.map_or(usable.clone(), |load| usable.difference(load));
+        let left = load.map_or(usable.clone(), |load| usable.difference(load));
+        // A load that may run on every CPU takes none for itself, and one that other hosts drive is said to be anywhere.
+        let within = if left.is_empty() { usable } else { left };
         let most = within.iter().count();
         let counts = match self.counts.is_empty() {
             true => usual_counts(most),

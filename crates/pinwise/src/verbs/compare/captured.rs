@@ -1,0 +1,69 @@
+//! What a case has captured of its machine and of the hosts that drive its load, beside its facts.
+
+use std::path::Path;
+
+use advise::environment::{Captured, LoadHost};
+use advise::fleet::Processor;
+use hosts::{HostSpec, Role};
+use machine::{Machine, Root};
+use study::Facts;
+
+/// The captures of one case.
+pub(super) struct Captures {
+    /// Model and microcode of the CPUs of its machine, or in words why they are not known.
+    pub(super) processor: Result<Processor, String>,
+    /// The hosts that drive its load.
+    pub(super) hosts: Vec<LoadHost>,
+}
+
+/// Reads the captures of the case in `dir`. What cannot be read is a reason in its place.
+pub(super) fn of(dir: &Path, facts: &Facts) -> Captures {
+    let machine = dir.join("machine");
+    let processor = match machine.is_dir() {
+        true => Root::at(&machine).map_err(|fault| fault.to_string()).and_then(|root| processor(&root)),
+        false => Err("the case has no capture of its machine (machine/)".into()),
+    };
+    // The name of a host in a case of somebody else is checked before it is a part of a path.
+    let drives = |host: &&HostSpec| host.role == Role::Load && host.check().is_ok();
+    let load_host = |host: &HostSpec| {
+        let capture = dir.join("hosts").join(format!("{}.tar.zst", host.name));
+        LoadHost { name: host.name.clone(), captured: captured(&capture) }
+    };
+    Captures { processor, hosts: facts.study.recipe.hosts.iter().filter(drives).map(load_host).collect() }
+}
+
+fn processor(root: &Root) -> Result<Processor, String> {
+    let cpuinfo = root.read("/proc/cpuinfo").map_err(|error| error.to_string())?;
+    Ok(Processor::from_cpuinfo(&cpuinfo))
+}
+
+fn captured(capture: &Path) -> Result<Captured, String> {
+    if !capture.is_file() {
+        return Err("the case has no capture of it".into());
+    }
+    let root = Root::at(capture).map_err(|fault| fault.to_string())?;
+    let machine = Machine::read(&root);
+    if machine.cpus.is_empty() {
+        return Err("its capture has no CPU".into());
+    }
+    // A capture without /proc/cpuinfo is one of another tool: then model and microcode are not compared.
+    Ok(Captured { machine, processor: processor(&root).unwrap_or_default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_of_a_host_is_its_machine_with_its_processor_and_one_that_is_not_there_a_reason() {
+        let capture =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/two-node-smt/capture.tar.zst");
+        let of_fixture = captured(Path::new(capture)).unwrap();
+        assert!(!of_fixture.machine.cpus.is_empty(), "{of_fixture:?}");
+        let folder = tempfile::tempdir().unwrap();
+        assert!(captured(&folder.path().join("b.tar.zst")).unwrap_err().contains("no capture"));
+        let damaged = folder.path().join("c.tar.zst");
+        std::fs::write(&damaged, "not an archive").unwrap();
+        assert!(captured(&damaged).is_err());
+    }
+}
