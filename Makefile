@@ -5,16 +5,22 @@ TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
 # The binary for distribution is linked statically against musl. It is not position-independent, so that nothing has to be
 # relocated when it starts (docs/journal/0011).
 TARGET = $(shell uname -m)-unknown-linux-musl
-STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
-FOR_TARGET = CC_$(subst -,_,$(TARGET))=musl-gcc $(CARGO) --config '$(STATIC)'
+# Folders of this machine are left out of it, so that it is the same wherever it is built (make reproducible). The last that fits counts.
+CARGO_DIR = $(abspath $(or $(CARGO_HOME),$(HOME)/.cargo))
+REMAPPED = "--remap-path-prefix=$(CURDIR)=/pinwise", "--remap-path-prefix=$(abspath $(TARGET_DIR))=/target", \
+	"--remap-path-prefix=$(CARGO_DIR)=/cargo"
+REMAPPED_C = -ffile-prefix-map=$(CURDIR)=/pinwise -ffile-prefix-map=$(abspath $(TARGET_DIR))=/target -ffile-prefix-map=$(CARGO_DIR)=/cargo
+STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static", $(REMAPPED)]
+FOR_TARGET = CC_$(subst -,_,$(TARGET))=musl-gcc CFLAGS_$(subst -,_,$(TARGET))='$(REMAPPED_C)' $(CARGO) --config '$(STATIC)'
 PINWISE = $(TARGET_DIR)/$(TARGET)/release/pinwise
-# scripts/setup puts cargo-nextest there if it is not installed.
+# scripts/setup puts cargo-nextest, and what makes packages, there if it is not installed.
 export PATH := $(abspath $(TARGET_DIR))/tools/bin:$(PATH)
 
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: study test test-quick soak score bench build install uninstall setup setup-release setup-tests lint deny clean
+.PHONY: study test test-quick soak score bench build install uninstall packages try-packages reproducible
+.PHONY: setup setup-release setup-packages setup-tests lint deny advisories clean
 
 ## Builds pinwise for this machine and studies the built-in string server; writes a case and its report.
 study: setup
@@ -65,6 +71,18 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/pinwise $(SHARE)/man/man1/pinwise.1 $(SHARE)/man/man1/pinwise-*.1
 	rm -f $(SHARE)/bash-completion/completions/pinwise $(SHARE)/zsh/site-functions/_pinwise $(SHARE)/fish/vendor_completions.d/pinwise.fish
 
+## deb, rpm, OCI image, archive, SBOM and sums, of the static binary, in target/packages (docs/packages.md).
+packages: setup-packages build
+	@CARGO='$(CARGO)' CARGO_TARGET_DIR='$(TARGET_DIR)' scripts/package $(TARGET)
+
+## Unpacks each of them into an empty root, and runs pinwise in it; as root.
+try-packages: packages
+	scripts/try-packages $(TARGET_DIR)/packages
+
+## Builds them twice, in two folders, and compares; some minutes.
+reproducible: setup-packages
+	scripts/is-reproducible
+
 ## What a local build and the lints need.
 setup:
 	@scripts/setup build
@@ -72,6 +90,10 @@ setup:
 ## What the static binary needs in addition: musl, for Rust and for C.
 setup-release:
 	@scripts/setup release
+
+## What the packages need in addition: cargo-deb, cargo-generate-rpm, lintian, rpm.
+setup-packages:
+	@scripts/setup packages
 
 ## What the tests need in addition: iproute2, and the servers and load tools of the examples.
 setup-tests:
@@ -87,6 +109,11 @@ deny:
 	@scripts/setup deny
 	$(CARGO) fetch --locked
 	$(CARGO) deny --offline check bans licenses sources
+
+## Looks for advisories about what pinwise is built from; fetches their database.
+advisories:
+	@scripts/setup deny
+	$(CARGO) deny check advisories
 
 clean:
 	$(CARGO) clean

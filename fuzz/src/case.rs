@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use advise::environment::{self, Surroundings};
 use bolero::check;
 use load::Outcome;
 use machine::{Machine, Placement, Root};
-use report::case::compare_text;
+use report::case::compare_text::{self, ComparedCases};
 use report::case::html;
 use report::case::json;
 use report::case::junit;
@@ -170,9 +171,20 @@ fn read_and_show(dir: &Path, beside: &Facts) {
     let (base, other) = (Path::new("base"), Path::new("other"));
     let sides =
         [Side { name: "base", facts: beside, dir: base }, Side { name: "other", facts: &facts, dir: other }];
-    if let Ok(sheet) = comparison::compare(&sides) {
-        compare_text::render(&sheet, style);
-        serde_json::to_string(&sheet).unwrap();
+    if let Ok(comparison) = comparison::compare(&sides) {
+        let unread = Err("no capture".to_string());
+        let surroundings = sides.map(|side| Surroundings {
+            case: side.name,
+            machine: &side.facts.machine,
+            processor: &unread,
+            pinwise: &side.facts.study.pinwise,
+            hosts: &[],
+            paths: &side.facts.paths,
+        });
+        let environment = environment::compare(&surroundings, &comparison.recipes);
+        let compared = ComparedCases { environment, comparison };
+        compare_text::render(&compared, true, style);
+        serde_json::to_string(&compared).unwrap();
     }
     schedule::next(&case.study, &case.trials);
     boots::used(&case.study, &case.trials);

@@ -16,6 +16,14 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -
     format!("{count} {}", plural(noun, count))
 }
 
+/// The speed of a link: `25 Gbit/s`, `100 Mbit/s`.
+pub fn link_speed(mbit_per_s: u64) -> String {
+    match mbit_per_s % 1000 {
+        0 => format!("{} Gbit/s", mbit_per_s / 1000),
+        _ => format!("{mbit_per_s} Mbit/s"),
+    }
+}
+
 /// A share of 1 as a percentage, with one decimal below 10 %: `2.7 %`, `52 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -61,6 +69,14 @@ mod tests {
             ("1 process".into(), "2 processes".into())
         );
         assert_eq!((counted(1.0, "CPU"), counted(1.5, "CPU")), ("1 CPU".into(), "1.5 CPUs".into()));
+    }
+
+    #[test]
+    fn speeds_of_links_are_in_the_unit_that_fits() {
+        assert_eq!(
+            [100, 1000, 2500, 25_000].map(link_speed),
+            ["100 Mbit/s", "1 Gbit/s", "2500 Mbit/s", "25 Gbit/s"]
+        );
     }
 
     #[test]

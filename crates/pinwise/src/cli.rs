@@ -29,12 +29,14 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// The verbs, in the order in which one uses them.
+/// The verbs, in the order in which one uses them. The flags of a verb are described when it is asked for (docs/journal/0042), so that
+/// what describes a verb stands here: a doc comment of its flags would take its place.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
     /// Show the machine: CPUs, caches, nodes, devices, interrupts, kernel, power, limits
     Map(verbs::map::Args),
-    /// Compare the maps of many hosts: their shapes, and what deviates from what is usual for each
+    /// Work with many hosts: group them by shape, study one of each, apply a plan in waves
     Fleet(verbs::fleet::Args),
     /// Archive exactly the files that map reads, to look at the machine elsewhere
     Capture(verbs::capture::Args),
@@ -144,6 +146,17 @@ mod tests {
             let help = verb.render_long_help().to_string();
             assert!(help.contains("Example"), "pinwise {} --help has no example", verb.get_name());
             assert!(verb.get_about().is_some_and(|a| !a.to_string().is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_verb_is_described_alike_before_and_after_its_flags_are_known() {
+        let (listed, mut built) = (super::Cli::command(), super::Cli::command());
+        built.build();
+        for verb in listed.get_subcommands() {
+            let about = verb.get_about().map(ToString::to_string);
+            let after = built.find_subcommand(verb.get_name()).unwrap().get_about();
+            assert_eq!(after.map(ToString::to_string), about, "{}", verb.get_name());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::{Class, Fault};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 
 use crate::notes;
 
@@ -51,6 +51,13 @@ fn answered(flag: Arc<AtomicBool>) -> Result<Arc<AtomicBool>, Fault> {
         // SAFETY: the handler swaps an atomic and calls write(2), which are async-signal-safe.
         unsafe { signal_hook::low_level::register(signal, raise) }.map_err(|e| cannot_heed(signal, &e))?;
     }
+    Ok(flag)
+}
+
+/// Raised by each SIGUSR1, with which somebody asks for what is there so far.
+pub fn request() -> Result<Arc<AtomicBool>, Fault> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, Arc::clone(&flag)).map_err(|e| cannot_heed(SIGUSR1, &e))?;
     Ok(flag)
 }
 

@@ -27,6 +27,7 @@ mod reboots;
 mod rollback;
 mod run_case;
 mod screening;
+mod server_host;
 mod terminal;
 mod verbs;
 mod window;

@@ -291,6 +291,13 @@ fn flags_of_watch_that_mean_nothing_are_refused() {
     }
     std::fs::write(place.path("types"), "no types").unwrap();
     place.refuses(&["watch", "--btf", "types", "--for", "10m"], 2, &["--btf types", "BTF"]);
+    place.refuses(&["watch", "--when", "preempted > 10%"], 2, &["--record"]);
+    place.refuses(
+        &["watch", "--record", "RING", "--when", "latency > 5ms"],
+        2,
+        &["--when", "latency", "run queue", "taker NAME", "SIGUSR1"],
+    );
+    place.refuses(&["watch", "--record", "RING", "--most", "3"], 2, &["--when"]);
 }
 
 #[test]

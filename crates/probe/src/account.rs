@@ -8,6 +8,7 @@ pub(crate) mod collect;
 pub(crate) mod name;
 pub(crate) mod rows;
 mod time_account;
+pub mod trigger;
 pub(crate) mod window;
 
 pub use crate::changed_cpu::ChangedCpu;

@@ -9,6 +9,7 @@
 //! Threads that slept for the whole interval are not written but by a number ([`entry`]).
 
 mod entry;
+mod excerpt;
 mod frame;
 mod lines;
 mod reader;

@@ -22,6 +22,7 @@ pub mod map;
 pub mod markup;
 pub mod number;
 mod parquet_file;
+pub mod plan_formats;
 pub mod plan_text;
 pub mod svg;
 pub mod trace;

@@ -75,6 +75,23 @@ impl Html {
         self
     }
 
+    /// Appends JSON as a block of data, which no browser runs. Texts in it come from outside: what means something to HTML is written as
+    /// escapes of JSON, which stand for the same.
+    pub(crate) fn json(&mut self, id: &'static str, json: &str) -> &mut Self {
+        self.start("script", &[("type", &"application/json"), ("id", &id)]);
+        self.0.reserve(json.len());
+        for c in json.chars() {
+            match c {
+                '<' | '>' | '&' | '\'' | '\u{2028}' | '\u{2029}' => {
+                    self.0.push_str(&format!("\\u{:04x}", u32::from(c)));
+                }
+                c => self.0.push(c),
+            }
+        }
+        self.0.push_str("</script>");
+        self
+    }
+
     /// Whether nothing was appended.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -139,6 +156,16 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn no_text_ends_a_block_of_data_and_each_is_read_back(text in "(?s)(</script>|<!--|.){0,40}") {
+            let mut html = Html::new();
+            html.json("data", &serde_json::to_string(&text).unwrap());
+            let start = "<script type=\"application/json\" id=\"data\">";
+            let inside = html.as_str().strip_prefix(start).unwrap().strip_suffix("</script>").unwrap();
+            proptest::prop_assert!(!inside.contains(['<', '>', '&', '\'']));
+            proptest::prop_assert_eq!(serde_json::from_str::<String>(inside).unwrap(), text);
+        }
+
         #[test]
         fn no_text_opens_a_tag_or_leaves_an_attribute(text in "(?s).{0,80}") {
             let mut html = Html::new();

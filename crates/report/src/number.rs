@@ -43,6 +43,12 @@ pub fn figure(value: f64) -> String {
     grouped(value, decimals_for(value))
 }
 
+/// A figure with its interval, where there is one: `320.0 [288.0, 352.0]`.
+pub fn figure_with_interval(value: f64, bounds: Option<(f64, f64)>) -> String {
+    let bounds = bounds.map(|(low, high)| format!(" [{}, {}]", figure(low), figure(high)));
+    figure(value) + &bounds.unwrap_or_default()
+}
+
 /// A coefficient of a law: four digits after the point, or as many as are needed to see that it is not 0.
 pub fn coefficient(value: f64) -> String {
     match value.abs() {

@@ -5,8 +5,10 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use advise::environment::{self, Surroundings};
+use advise::fleet::Processor;
 use machine::power::FrequencyPolicy;
-use pinwise_report::case::compare_text;
+use pinwise_report::case::compare_text::{self, ComparedCases};
 use pinwise_report::case::table::Style;
 use study::comparison::{self, Side};
 use study::engine::{self, prepare::resolve};
@@ -30,6 +32,25 @@ fn case(dir: &Path, landscape: &str, base_khz: u64) -> Facts {
     Facts::read(&case).unwrap()
 }
 
+/// What the CPUs call themselves.
+const MODELS: [&str; 3] = [
+    "Dual-Core AMD Opteron(tm) Processor 875",
+    "Quad-Core AMD Opteron(tm) Processor 2347",
+    "Intel(R) Xeon(R) CPU E5345 @ 2.33GHz",
+];
+
+fn surroundings<'a>(side: Side<'a>, processor: &'a Result<Processor, String>) -> Surroundings<'a> {
+    let facts = side.facts;
+    Surroundings {
+        case: side.name,
+        machine: &facts.machine,
+        processor,
+        pinwise: &facts.study.pinwise,
+        hosts: &[],
+        paths: &facts.paths,
+    }
+}
+
 #[test]
 fn the_sheet_in_the_docs_is_what_comes_out() {
     let dir = tempfile::tempdir().unwrap();
@@ -40,8 +61,13 @@ fn the_sheet_in_the_docs_is_what_comes_out() {
         .zip(&facts)
         .map(|((name, _), facts)| Side { name, facts, dir: Path::new(name) })
         .collect();
-    let sheet = comparison::compare(&sides).unwrap();
-    let text = compare_text::render(&sheet, Style { colour: false, width: 120 });
+    let comparison = comparison::compare(&sides).unwrap();
+    let processors = MODELS.map(|model| Ok(Processor { model: Some(model.into()), microcode: None }));
+    let surroundings: Vec<Surroundings<'_>> =
+        sides.iter().zip(&processors).map(|(side, processor)| surroundings(*side, processor)).collect();
+    let environment = environment::compare(&surroundings, &comparison.recipes);
+    let compared = ComparedCases { environment, comparison };
+    let text = compare_text::render(&compared, false, Style { colour: false, width: 120 });
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compare.md");
     let docs = std::fs::read_to_string(docs).unwrap();
     assert!(docs.contains(text.trim()), "docs/compare.md shows another sheet than this:\n{text}");

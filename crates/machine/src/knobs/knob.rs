@@ -68,6 +68,12 @@ pub trait Knob: Sync {
     /// Errors: their folder is there and cannot be read.
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault>;
 
+    /// The target whose file is at `path`, and the value that writing `text` there asks for; the error says why it asks for none. `None`
+    /// where no target has this file. For advice that names files (sysctl, profiles of tuned).
+    fn of_file(&self, _root: &Root, _path: &str, _text: &str) -> Option<(String, Result<String, String>)> {
+        None
+    }
+
     /// Its present value, in the form that [`change`](Knob::change) takes.
     ///
     /// Errors: no such target; a file that cannot be read or is malformed.

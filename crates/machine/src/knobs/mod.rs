@@ -23,6 +23,8 @@ mod service;
 
 pub use knob::{About, Knob, MaySet, Target};
 use knob::{cpus, no_such};
+pub use process::io_priority::parse as io_priority_of;
+pub use scheduling::scheduling_policy::parse as scheduling_of;
 
 /// Every knob that there is.
 pub static ALL: &[&dyn Knob] = &[
@@ -113,6 +115,15 @@ pub fn named(id: &str) -> Result<&'static dyn Knob, Fault> {
 /// Errors: there is no such knob; as [`Knob::change`].
 pub fn acts(root: &Root, setting: &Setting) -> Result<Vec<Act>, Fault> {
     named(&setting.knob)?.change(root, &setting.target, &setting.value)
+}
+
+/// The setting that writing `text` to the file at `path` is, by the knobs' own files; the error says why the text is no value of the knob.
+/// `None` where no knob has this file.
+pub fn of_file(root: &Root, path: &str, text: &str) -> Option<Result<Setting, String>> {
+    ALL.iter().find_map(|knob| {
+        let (target, value) = knob.of_file(root, path, text)?;
+        Some(value.map(|value| Setting { knob: knob.about().id.into(), target, value }))
+    })
 }
 
 /// The knob of that id.

@@ -17,6 +17,11 @@ use serde::Serialize;
 
 use crate::{Act, Fault, PlatformFile, Root, Setting, knobs};
 use line::{Line, Lines};
+pub use sysctl::sysctl_text;
+pub use tmpfiles::tmpfiles_text;
+pub use tuned::tuned_text;
+pub use udev::udev_text;
+pub use unit::{anew, policy, rank};
 
 /// How settings are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,19 @@
 use super::Line;
 use crate::{PlatformFile, Root};
 
+/// The text of the line for a file below /proc/sys; `None` for any other.
+pub fn sysctl_text(path: &str, value: &str) -> Option<String> {
+    let key = path.strip_prefix("/proc/sys/")?;
+    // With slashes, since names of interfaces may have dots (sysctl.d(5)).
+    Some(format!("{key} = {}", value.trim()))
+}
+
 /// The line for a file below /proc/sys; `None` for any other.
 pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Option<Result<Line, String>> {
-    let key = path.strip_prefix("/proc/sys/")?;
+    let text = sysctl_text(path, value)?;
     if root.list("/etc/sysctl.d").is_err() {
         return Some(Err("there is no folder /etc/sysctl.d that this system could read at its start".into()));
     }
-    // With slashes, since names of interfaces may have dots (sysctl.d(5)).
     let file = PlatformFile::Sysctl { session: session.into() };
-    Some(Ok(Line { file, lines: vec![format!("{key} = {}", value.trim())] }))
+    Some(Ok(Line { file, lines: vec![text] }))
 }

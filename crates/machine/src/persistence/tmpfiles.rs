@@ -10,17 +10,23 @@ pub(super) const NUMBERS: &str = "interrupts get their numbers anew at each star
 
 /// The line for any file of the kernel whose path is the same after a reboot.
 pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Result<Line, String> {
-    passes(path)?;
+    let text = tmpfiles_text(path, value)?;
     if !has_systemd(root) {
         return Err("systemd, whose tmpfiles.d writes such files at the start, does not run here".into());
     }
+    let file = PlatformFile::Tmpfiles { session: session.into() };
+    Ok(Line { file, lines: vec![text] })
+}
+
+/// The text of the line for a file of the kernel. Errors: why there is none.
+pub fn tmpfiles_text(path: &str, value: &str) -> Result<String, String> {
+    passes(path)?;
     // Percent signs are specifiers there, backslashes begin escapes.
     let value = value.trim().replace('%', "%%").replace('\\', "\\\\");
     if path.contains(['%', ' ', '"', '\\', '*', '?', '[']) {
         return Err(format!("tmpfiles.d cannot name {path} literally"));
     }
-    let file = PlatformFile::Tmpfiles { session: session.into() };
-    Ok(Line { file, lines: vec![format!("w {path} - - - - {value}")] })
+    Ok(format!("w {path} - - - - {value}"))
 }
 
 /// Whether it is the same file after a reboot.

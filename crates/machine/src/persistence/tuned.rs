@@ -14,10 +14,11 @@ pub(super) fn lines(root: &Root, session: &str, acts: &[Act]) -> Lines {
     }
     let in_profiles = root.list("/etc/tuned/profiles").is_ok();
     let file = || PlatformFile::TunedProfile { session: session.into(), in_profiles };
-    acts.iter().map(|act| Ok(Line { file: file(), lines: vec![line(act)?] })).collect()
+    acts.iter().map(|act| Ok(Line { file: file(), lines: vec![tuned_text(act)?] })).collect()
 }
 
-fn line(act: &Act) -> Result<String, String> {
+/// The line for an act, behind the name of its section and a blank: `[sysctl] vm.swappiness=10`. Errors: why a profile cannot say it.
+pub fn tuned_text(act: &Act) -> Result<String, String> {
     if let Act::HoldLatency { limit_us } = act {
         return Ok(format!("{CPU}force_latency={limit_us}"));
     }

@@ -5,10 +5,17 @@ use crate::{PlatformFile, Root};
 
 /// The rule for a file of a network interface; `None` for any other.
 pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Option<Result<Line, String>> {
-    let (interface, attribute) = path.strip_prefix("/sys/class/net/")?.split_once('/')?;
+    let text = udev_text(path, value)?;
     if root.list("/etc/udev/rules.d").is_err() && root.list("/run/udev").is_err() {
         return Some(Err("udev does not run here; set it where this system sets up its network".into()));
     }
+    let file = || PlatformFile::Udev { session: session.into() };
+    Some(text.map(|rule| Line { file: file(), lines: vec![rule] }))
+}
+
+/// The text of the rule for a file of a network interface; `None` for any other. The error says why it cannot be one.
+pub fn udev_text(path: &str, value: &str) -> Option<Result<String, String>> {
+    let (interface, attribute) = path.strip_prefix("/sys/class/net/")?.split_once('/')?;
     if [interface, attribute, value]
         .iter()
         .any(|text| text.contains(['"', '\\', '*', '?', '[', '|', '$', '%']))
@@ -16,9 +23,8 @@ pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Optio
         return Some(Err(format!("a rule of udev cannot say '{path}' and '{value}' literally")));
     }
     // `move`: the interface got its name, which the rule knows it by, after it appeared.
-    let rule = format!(
+    Some(Ok(format!(
         "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", ATTR{{{attribute}}}=\"{}\"",
         value.trim()
-    );
-    Some(Ok(Line { file: PlatformFile::Udev { session: session.into() }, lines: vec![rule] }))
+    )))
 }

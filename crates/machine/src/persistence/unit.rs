@@ -79,11 +79,12 @@ fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(Strin
 }
 
 /// A list in the place of what the unit itself says: assignments of lists add up, and an empty one begins anew.
-fn anew(directive: &str, list: &str) -> Vec<String> {
+pub fn anew(directive: &str, list: &str) -> Vec<String> {
     vec![format!("{directive}="), format!("{directive}={}", list.replace(',', " "))]
 }
 
-fn policy(scheduling: Scheduling) -> Vec<String> {
+/// A scheduling policy, as a unit says it.
+pub fn policy(scheduling: Scheduling) -> Vec<String> {
     let of = |policy: &str, parameter: String| vec![format!("CPUSchedulingPolicy={policy}"), parameter];
     match scheduling {
         Scheduling::Other { nice } => of("other", format!("Nice={nice}")),
@@ -94,7 +95,8 @@ fn policy(scheduling: Scheduling) -> Vec<String> {
     }
 }
 
-fn rank(priority: IoPriority) -> Vec<String> {
+/// A rank of disk requests, as a unit says it.
+pub fn rank(priority: IoPriority) -> Vec<String> {
     let of = |class: &str, level: u8| {
         vec![format!("IOSchedulingClass={class}"), format!("IOSchedulingPriority={level}")]
     };

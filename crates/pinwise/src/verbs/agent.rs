@@ -7,7 +7,7 @@ use machine::Fault;
 use crate::interrupt;
 use crate::output::Answer;
 
-/// Flags of `pinwise agent`: there are none, everything comes on standard input.
+// Flags of `pinwise agent`: there are none, everything comes on standard input.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

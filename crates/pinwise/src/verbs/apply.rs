@@ -24,7 +24,7 @@ pub mod target;
 /// Settings of which a bar shows how far they are.
 const MANY: usize = 30;
 
-/// Flags of `pinwise apply`.
+// Flags of `pinwise apply`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

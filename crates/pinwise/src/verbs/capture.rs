@@ -9,7 +9,7 @@ use crate::measured_distances;
 use crate::notes::note;
 use crate::output::Answer;
 
-/// Flags of `pinwise capture`.
+// Flags of `pinwise capture`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

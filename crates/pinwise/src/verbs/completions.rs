@@ -6,7 +6,7 @@ use machine::Fault;
 
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise completions`.
+// Flags of `pinwise completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

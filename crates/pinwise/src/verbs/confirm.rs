@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::format::Format;
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise confirm`.
+// Flags of `pinwise confirm`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

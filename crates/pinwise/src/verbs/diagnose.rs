@@ -24,7 +24,7 @@ const USUAL: &str = "10s";
 /// A situation of a machine with a thousand CPUs and as many lines takes some 30 MiB.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Flags of `pinwise diagnose`.
+// Flags of `pinwise diagnose`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{conclusion, interrupt, run_case};
 
-/// Flags of `pinwise explain`.
+// Flags of `pinwise explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

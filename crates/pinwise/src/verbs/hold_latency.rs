@@ -4,7 +4,7 @@ use machine::Fault;
 
 use crate::output::Answer;
 
-/// Flags of `pinwise hold-latency`.
+// Flags of `pinwise hold-latency`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

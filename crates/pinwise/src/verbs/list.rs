@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::format::Format;
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise list`.
+// Flags of `pinwise list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -9,7 +9,7 @@ use machine::{Class, Fault};
 
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise man`.
+// Flags of `pinwise man`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,16 +44,14 @@ fn built(command: Command) -> Command {
     command
 }
 
-/// Writes a page for the command and one for each of its verbs that is shown.
+/// Writes a page for the command and one for each of its verbs that is shown, and for their verbs in turn: pinwise-fleet-map.1.
 fn write_all(command: &Command, folder: &Path) -> Result<(), Fault> {
-    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    for command in verbs.chain([command]) {
-        let file = folder.join(Man::new(command.clone()).get_filename());
-        page(command)
-            .and_then(|page| fs::write(&file, page))
-            .map_err(|e| Fault::io(file.display(), &e, "name a folder that exists and may be written to"))?;
-    }
-    Ok(())
+    let file = folder.join(Man::new(command.clone()).get_filename());
+    page(command)
+        .and_then(|page| fs::write(&file, page))
+        .map_err(|e| Fault::io(file.display(), &e, "name a folder that exists and may be written to"))?;
+    let mut verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    verbs.try_for_each(|verb| write_all(verb, folder))
 }
 
 /// A page in roff.
@@ -124,6 +122,15 @@ mod tests {
             let page = std::fs::read_to_string(folder.path().join(format!("pinwise-{verb}.1"))).unwrap();
             assert!(page.contains(".SH EXAMPLES\n.nf\n  pinwise"), "{verb}: {page}");
         }
+        let fleet = command.find_subcommand("fleet").unwrap();
+        for verb in fleet.get_subcommands().map(|verb| verb.get_name()) {
+            let page =
+                std::fs::read_to_string(folder.path().join(format!("pinwise-fleet-{verb}.1"))).unwrap();
+            assert!(page.contains(&format!("pinwise fleet {verb}")), "{verb}: {page}");
+        }
+        let of_fleet = std::fs::read_to_string(folder.path().join("pinwise-fleet.1")).unwrap();
+        assert!(of_fleet.contains("pinwise\\-fleet\\-map(1)"), "{of_fleet}");
+        assert!(!folder.path().join("pinwise-fleet-help.1").exists());
         let overview = std::fs::read_to_string(folder.path().join("pinwise.1")).unwrap();
         assert!(overview.contains("pinwise\\-study(1)") && overview.contains("EXIT STATUS"), "{overview}");
         let hidden = ["thief", "revert", "drive", "help"];

@@ -20,7 +20,7 @@ use crate::output::{self, Answer};
 use form::{Form, no_such_form};
 use part::PartFlags;
 
-/// Flags of `pinwise map`.
+// Flags of `pinwise map`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -24,7 +24,7 @@ const THRESHOLDS_NS: std::ops::RangeInclusive<f64> = 100.0..=1e9;
 /// How long gaps are looked for when nobody says.
 const USUAL_WINDOW: Duration = Duration::from_secs(10);
 
-/// Flags of `pinwise noise`.
+// Flags of `pinwise noise`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,9 +1,13 @@
-//! `pinwise plan`: what of a case is worth keeping, as a file that can be applied.
+//! `pinwise plan`: what of a case is worth keeping, or what others advise, as a file that can be applied, or in the form of whoever owns
+//! the machine.
+
+mod from;
+mod owners_form;
 
 use std::path::{Path, PathBuf};
 
 use advise::Planning;
-use machine::{Class, Fault, Plan};
+use machine::{Class, Fault, Plan, Root};
 use serde::Serialize;
 use study::case::quoted;
 
@@ -12,20 +16,34 @@ use crate::escape;
 use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
+use owners_form::OwnersForm;
 
-/// Flags of `pinwise plan`.
+// Flags of `pinwise plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   pinwise plan cases/string-server-1 -o plan.toml    what was measured to be better, and causes that were proved
-  pinwise apply plan.toml --dry-run                  what it would do here")]
+  pinwise apply plan.toml --dry-run                  what it would do here
+  pinwise plan cases/nginx-1 --as systemd --server nginx -o root     as drop-ins and files below the folder 'root'
+  pinwise plan --from plan.toml --as tuned-profile   a plan file as a profile of tuned
+  pinwise plan --from tuned:latency-performance -o tuned.toml        what a profile advises, as a plan")]
 pub struct Args {
     /// The case folder
-    case: PathBuf,
+    #[arg(required_unless_present = "from")]
+    case: Option<PathBuf>,
+    /// Instead of a case: tuned:PROFILE, a plan file (FILE.toml), or the path of a tuned.conf
+    #[arg(long, value_name = "ADVICE", conflicts_with_all = ["case", "supported"])]
+    from: Option<String>,
+    /// Write it in the form of whoever owns the machine; settings that the form cannot say are listed
+    #[arg(long = "as", value_enum, value_name = "FORMAT", conflicts_with = "format")]
+    form: Option<OwnersForm>,
+    /// The unit of systemd that 'server' in the plan stands for
+    #[arg(long, value_name = "UNIT", requires = "form")]
+    server: Option<String>,
     /// Also causes that are supported by the evidence but were not proved
     #[arg(long)]
     supported: bool,
-    /// Where to write it; standard output otherwise
+    /// Where to write it, with --as the folder below which its files are put; standard output otherwise
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Form of what is printed: the plan's own form (TOML), or JSON
@@ -61,9 +79,23 @@ pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
     Ok(planning)
 }
 
-/// Plans; the answer is no when nothing of the case is worth keeping.
+/// Plans; the answer is no when nothing is worth keeping, or the form that is asked for says nothing of it.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let planning = of_case(&args.case, args.supported)?;
+    let planning = match (&args.from, &args.case) {
+        (Some(advice), _) => from::of_advice(&Root::live(), advice)?,
+        (None, Some(case)) => of_case(case, args.supported)?,
+        (None, None) => {
+            return Err(Fault::new(
+                Class::Usage,
+                "pinwise plan",
+                "no case is named",
+                "name a case, or --from ADVICE",
+            ));
+        }
+    };
+    if let Some(form) = args.form {
+        return owners_form::write(form, &planning.plan, args.server.as_deref(), args.output.as_deref());
+    }
     let text = match args.format {
         Format::Text => escape::toml(planning.plan.to_toml()?),
         Format::Json => output::pretty(&Document { plan: &planning.plan, left_out: &planning.left_out })?,

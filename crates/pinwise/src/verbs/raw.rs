@@ -9,7 +9,7 @@ use machine::Fault;
 
 use crate::output::{self, Answer};
 
-/// Flags that the load crate reads itself, so that what it writes it can read back.
+// Flags that the load crate reads itself, so that what it writes it can read back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// See the load crate: from_args of ServerOptions, EchoOptions, SpinOptions, SinkOptions, QueueOptions, and generator::flags::from_args

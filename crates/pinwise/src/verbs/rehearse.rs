@@ -36,7 +36,7 @@ With a command the exit code is that of the command.
 A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
 Inside are busybox, or Debian with systemd, and pinwise and what --program names.";
 
-/// Flags of `pinwise rehearse`.
+// Flags of `pinwise rehearse`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 pub struct Args {

@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::notes::note;
 use crate::output::Answer;
 
-/// Flags of `pinwise report`.
+// Flags of `pinwise report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

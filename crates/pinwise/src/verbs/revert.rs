@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::interrupt;
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise revert`.
+// Flags of `pinwise revert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -6,7 +6,7 @@ use machine::Fault;
 use crate::format::Format;
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise status`.
+// Flags of `pinwise status`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -4,7 +4,7 @@ use machine::Fault;
 
 use crate::output::Answer;
 
-/// Flags of `pinwise storm`.
+// Flags of `pinwise storm`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -6,7 +6,7 @@ use machine::{CpuChoice, Fault, Machine, Root};
 use crate::notes::note;
 use crate::output::Answer;
 
-/// Flags of `pinwise thief`.
+// Flags of `pinwise thief`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

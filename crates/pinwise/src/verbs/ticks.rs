@@ -14,7 +14,7 @@ use crate::window::{self, Ended};
 /// The longest window, s.
 const LONGEST_S: f64 = 3_600.0;
 
-/// Flags of `pinwise ticks`.
+// Flags of `pinwise ticks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

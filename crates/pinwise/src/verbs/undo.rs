@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 
-/// Flags of `pinwise undo`.
+// Flags of `pinwise undo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

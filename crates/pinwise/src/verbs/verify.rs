@@ -13,7 +13,7 @@ use crate::verbs::apply::target;
 use crate::verbs::plan;
 use crate::{interrupt, run_case};
 
-/// Flags of `pinwise verify`.
+// Flags of `pinwise verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

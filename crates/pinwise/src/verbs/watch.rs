@@ -5,14 +5,17 @@ mod args;
 mod bpf_fault;
 mod caveats;
 mod counters;
+mod export;
 mod folded;
 mod live;
 pub(super) mod new_processes;
+mod on_cpu;
 mod perfetto;
 mod record;
 pub(super) mod replay;
 mod sheet;
 pub(super) mod target;
+mod triggered;
 mod verdict;
 
 use std::io::IsTerminal as _;
@@ -47,16 +50,24 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.format == Form::Perfetto {
         return perfetto::run(args, &root, &machine, &watched, &stop);
     }
-    if args.format == Form::Folded {
+    if args.format.has_stacks() {
         return folded::run(args, &root, &machine, &watched, &stop);
     }
-    let is_live = is_live(args);
+    let metrics = export::Places::open(&args.export)?;
+    let is_live = metrics.is_none() && is_live(args);
     // Opened first: a place that does not take the output is reported before the window, not after it.
-    let place = if is_live || args.record.is_some() { None } else { Some(sheet::place(args)?) };
+    let place =
+        if is_live || args.record.is_some() || metrics.is_some() { None } else { Some(sheet::place(args)?) };
     let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,
+        Err(missing) if metrics.is_some() => {
+            return Err(bpf_fault::refused(missing, "run it as root, or with CAP_BPF and CAP_PERFMON"));
+        }
         Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place),
     };
+    if let Some(places) = metrics {
+        return export::run(args, places, counting, &machine, &watched, &stop);
+    }
     if let Some(ring) = &args.record {
         return record::run(args, ring, counting, &machine, &watched, &stop);
     }

@@ -71,6 +71,25 @@ fn each_trial_of_a_ping_pong_leaves_its_seconds() {
 }
 
 #[test]
+#[ignore = "ground truth: needs root and iproute2; run by `make test`"]
+fn a_message_comes_back_in_every_layer_down_to_the_frame() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: network namespaces need root");
+    }
+    let Some(bench) = runs_by_its_recipe("latency-layers.toml", &["ip"]) else { return };
+    let text = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
+    let trials: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for layer in ["UDP A", "frames", "TCP", "HTTP over TCP"] {
+        let mut of_layer = trials.iter().filter(|trial| trial["arm"] == layer && trial["failed"].is_null());
+        let trial = of_layer.next().unwrap_or_else(|| panic!("{layer}: {trials:#?}"));
+        let figure = |name: &str| trial["figures"][name].as_f64().unwrap();
+        let spread_us = figure("latency_p999_us") - figure("latency_p50_us");
+        assert_eq!((figure("latency_jitter_us"), figure("failed")), (spread_us, 0.0), "{layer}: {trial:#}");
+    }
+}
+
+#[test]
 #[ignore = "ground truth: needs nginx; run by `make test`"]
 fn nginx_is_studied_with_our_own_load() {
     runs_by_its_recipe("nginx-http.toml", &["nginx"]);

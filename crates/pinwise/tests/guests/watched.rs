@@ -62,7 +62,7 @@ fn a_thief_is_named(guest: Guest) {
     );
     let stacks = guest::text(&outcome, "stacks");
     let sleeps = |line: &str| line.contains(";asleep;") && line.contains("nanosleep_[k]");
-    assert!(stacks.lines().any(sleeps) && stacks.contains(";on a CPU "), "{stacks}");
+    assert!(stacks.lines().any(sleeps) && stacks.contains(";on a CPU"), "{stacks}");
     for (name, how) in [("typed", "tp_btf"), ("raw", "raw_tp")] {
         let sheet = sheet(&outcome, name);
         assert_eq!(sheet["how"], how);

@@ -529,6 +529,36 @@ fn numbers_and_lengths_that_no_recorder_comes_to_are_passed_over() {
     assert!(folder.path().join("00000006.segment").exists());
 }
 
+#[test]
+fn a_part_is_a_ring_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, part) = (folder.path().join("whole"), folder.path().join("part"));
+    record(&whole, PLENTY, session("a", 0, "7"), 0..10);
+    // What another recorder wrote at such a time after another boot is not meant.
+    record(&whole, PLENTY, session("b", 0, "7"), 0..30);
+    let ring = Ring::open(&whole).unwrap();
+    // Second 10 lies in it with its last ns, second 20 not at all.
+    let time = 11 * SECOND_NS - 1..20 * SECOND_NS;
+    assert_eq!(ring.excerpt(time, &part), Ok(10));
+    let range = Range { from_unix_ns: UNIX_NS + 10 * SECOND_NS, to_unix_ns: UNIX_NS + 20 * SECOND_NS };
+    let kept = replay(&part, Range::ALL);
+    assert_eq!((kept.intervals, kept.sessions, facts(&kept)), (10, 1, Vec::new()));
+    assert_eq!((kept.from_unix_ns, kept.to_unix_ns), (range.from_unix_ns, range.to_unix_ns));
+    let alone = folder.path().join("alone");
+    record(&alone, PLENTY, session("b", 0, "7"), 0..30);
+    assert_eq!(kept.account, replay(&alone, range).account, "with those that slept all the time");
+}
+
+#[test]
+fn a_part_of_which_nothing_is_there_makes_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, part) = (folder.path().join("whole"), folder.path().join("part"));
+    record(&whole, PLENTY, session("a", 0, "7"), 0..10);
+    let refused = Ring::open(&whole).unwrap().excerpt(10 * SECOND_NS..20 * SECOND_NS, &part).unwrap_err();
+    assert!(refused.to_string().contains("nothing of that time"), "{refused}");
+    assert!(!part.exists());
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
@@ -554,6 +584,7 @@ proptest::proptest! {
         forge(&segment::path(folder.path(), 1), &session_line(), &entries);
         if let Ok(ring) = Ring::open(folder.path()) {
             let _ = ring.replay(Range::ALL, |interval| drop(interval.account_filled_up()));
+            let _ = ring.excerpt(0..u64::MAX, &folder.path().join("part"));
         }
     }
 }

@@ -134,7 +134,7 @@ fn known(frames: &Frames) -> &[String] {
 }
 
 /// Frames of the kernel that were interrupted: none where the thread was in user space; `None` where that is not known.
-fn interrupted(frames: &[String]) -> Option<&[String]> {
+pub(super) fn interrupted(frames: &[String]) -> Option<&[String]> {
     let by = frames.iter().rposition(|frame| frame == SAMPLED_BY)?;
     Some(&frames[..by])
 }

@@ -6,11 +6,13 @@ use machine::Missing;
 
 use super::named_sums::NamedSums;
 use super::profile::Profile;
+use super::sampled::{SampledStack, SampledStacks};
+use super::summing::NEW_ONLY;
 use super::symbolization::Naming;
 use super::target::want;
-use crate::account::Target;
-use crate::account::collect::target::same_numbers;
-use crate::bpf::{Loaded, Record as _, StackControl, StackTables, load_profile};
+use crate::account::collect::target::{full, same_numbers};
+use crate::account::{Target, task_name};
+use crate::bpf::{Loaded, Record as _, StackControl, StackKey, StackSum, StackTables, load_profile};
 use crate::clock;
 
 /// The fact that is missing where nothing can be sampled.
@@ -41,6 +43,25 @@ impl Profiling {
         Ok(Self { tables, naming, _loaded: loaded })
     }
 
+    /// Takes in more processes: those that came to the target by another way than being started by it (moved into its cgroup).
+    ///
+    /// # Errors
+    /// There is no room for one.
+    pub fn add(&mut self, pids: &[u32]) -> Result<(), Missing> {
+        let (_, meant) = Target::Processes(Vec::new()).numbers();
+        let mut refused = Ok(());
+        for pid in pids {
+            match self.tables.wanted.insert(pid, meant, NEW_ONLY) {
+                Ok(()) => self.naming.remember(*pid),
+                Err(why) if self.tables.wanted.get(pid, 0).is_err() => {
+                    refused = Err(Missing::new(FACT, full(why).why));
+                }
+                Err(_) => {}
+            }
+        }
+        refused
+    }
+
     /// Samples from now on.
     pub fn start(&mut self) {
         self.tables.control.set_word(0, offset_of!(StackControl, began_ns), clock::monotonic_ns());
@@ -54,14 +75,30 @@ impl Profiling {
     /// What was seen between the two, with names. The processes should still be there: files that have no symbols are named by their
     /// mappings.
     pub fn end(mut self) -> Profile {
+        let (sums, missing) = self.sums();
+        let stacks = sums.all().map(|(key, sum)| (sums.kernel(key, |all| all), sums.user(key), sum.count));
+        let profile = Profile::of(stacks);
+        Profile { missing: missing.into_iter().chain(profile.missing).collect(), ..profile }
+    }
+
+    /// The same as whole stacks, by process and name of the threads.
+    pub fn stacks(mut self) -> SampledStacks {
+        let (sums, missing) = self.sums();
+        let stack = |(key, sum): (&StackKey, &StackSum)| {
+            let kernel = sums.kernel(key, |all| all);
+            SampledStack::of(key.tgid, task_name(&key.comm), sums.user(key), &kernel, sum.count)
+        };
+        SampledStacks { stacks: sums.all().map(stack).collect(), missing }
+    }
+
+    /// Samples by stack, with names; what is not in them, and why.
+    fn sums(&mut self) -> (NamedSums, Vec<Missing>) {
         let (sums, mut missing) = NamedSums::of(&self.tables, &mut self.naming);
         let control = self.tables.control.get(0).unwrap_or_else(StackControl::zeroed);
         let lost = control.lost_sums.saturating_add(control.lost_stacks).saturating_add(control.lost_threads);
         if lost > 0 {
             missing.push(Missing::new("some samples", format_args!("a table was full: {lost} times")));
         }
-        let stacks = sums.all().map(|(key, sum)| (sums.kernel(key, |all| all), sums.user(key), sum.count));
-        let profile = Profile::of(stacks);
-        Profile { missing: missing.into_iter().chain(profile.missing).collect(), ..profile }
+        (sums, missing)
     }
 }

@@ -17,7 +17,7 @@ use crate::clock;
 use crate::online::OnlineLooks;
 
 /// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
-const NEW_ONLY: u64 = 1;
+pub(super) const NEW_ONLY: u64 = 1;
 
 /// Programs in the kernel that sum up; they end with this.
 pub struct Summing {

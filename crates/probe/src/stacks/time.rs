@@ -52,7 +52,8 @@ impl Doing {
     }
 }
 
-/// What threads of one name in one process did with the same stacks, which are taken where they go to sleep.
+/// What threads of one name in one process did with the same stacks, which are taken where they go to sleep; of time on a CPU, where it
+/// was sampled ([`TimeByStack::split_on_cpu`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackTime {
     /// The process, by the number that the kernel has for it.
@@ -65,7 +66,7 @@ pub struct StackTime {
     pub user: Frames,
     /// With which frames in the kernel, from the one that user space called to the one that gave the CPU away.
     pub kernel: Frames,
-    /// How often.
+    /// How often; of time on a CPU that has a stack, samples of it.
     pub count: u64,
     /// How long in all, ns.
     pub ns: u64,

@@ -1,4 +1,4 @@
-//! Times by stack as folded stacks: a line a stack, which flamegraph.pl, inferno and speedscope draw.
+//! Times by stack as folded stacks: a line a stack, which flamegraph.pl, inferno and speedscope draw, and [`super::flamegraph`].
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,19 +6,25 @@ use std::fmt::Write as _;
 use probe::stacks::{Doing, Frames, StackTime, TimeByStack};
 
 /// What those who draw know functions of the kernel by.
-const OF_KERNEL: &str = "_[k]";
+pub(super) const OF_KERNEL: &str = "_[k]";
 
 /// Each line has the name of a thread, what it did, its functions in user space and in the kernel from the outermost in, separated by
 /// semicolons, and ns behind a space. Stacks that read alike, as of two threads of one name, are one line. In the order of the alphabet.
 pub fn render(seen: &TimeByStack) -> String {
-    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
-    for time in &seen.times {
-        *lines.entry(frames(time).join(";")).or_default() += time.ns;
-    }
-    lines.iter().fold(String::new(), |mut text, (stack, ns)| {
+    stacks(seen).iter().fold(String::new(), |mut text, (stack, ns)| {
         let _ = writeln!(text, "{stack} {ns}");
         text
     })
+}
+
+/// The stacks by what their lines have before the blank, and their ns.
+pub(super) fn stacks(seen: &TimeByStack) -> BTreeMap<String, u64> {
+    let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
+    for time in &seen.times {
+        let sum = stacks.entry(frames(time).join(";")).or_default();
+        *sum = sum.saturating_add(time.ns);
+    }
+    stacks
 }
 
 fn frames(time: &StackTime) -> Vec<String> {
@@ -71,7 +77,9 @@ mod tests {
         let lost = time("worker", Doing::Asleep, Frames::Lost, known(&[]), 9);
         let preempted = time("worker", Doing::Preempted, Frames::NotTaken, Frames::NotTaken, 2);
         let kernel = time("kworker/0:1", Doing::Asleep, known(&[]), known(&["worker_thread"]), 3);
-        let times = vec![waits, runs, also, before, lost, kernel, preempted];
+        let sampled = time("worker", Doing::OnCpu, known(&["main", "read"]), known(&["vfs_read"]), 30);
+        let unplaced = time("worker", Doing::OnCpu, known(&["main"]), Frames::Lost, 4);
+        let times = vec![waits, runs, also, before, lost, kernel, preempted, sampled, unplaced];
         let seen =
             TimeByStack { began_ns: 0, ended_ns: 100, times, changed_cpus: Vec::new(), missing: Vec::new() };
         assert_eq!(
@@ -81,6 +89,8 @@ mod tests {
              worker;asleep;[user stack lost] 9\n\
              worker;asleep;main;f<a_ b>;do_epoll_wait_[k];schedule_[k] 80\n\
              worker;on a CPU 5\n\
+             worker;on a CPU;main;[kernel stack lost] 4\n\
+             worker;on a CPU;main;read;vfs_read_[k] 30\n\
              worker;preempted 2\n"
         );
     }

@@ -2,30 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use study::Direction;
+use advise::environment::Environment;
+use serde::Serialize;
 use study::comparison::{Comparison, Curve, Figure, Point, SharedArm};
 use study::recipe::Fill;
-use study::statistics::scaling::{Estimate, Scaling};
+use study::statistics::scaling::Scaling;
 
-use crate::case::result_words;
 use crate::case::table::Style;
 use crate::case::table::columns::{Cell, Colour, Head, Row, Table, print};
 use crate::case::table::wrap::wrap;
+use crate::case::{environment_text, result_words};
 use crate::display_width;
 use crate::{number, visible};
 
 /// What stands where a case has no figure.
 const NONE: &str = "-";
 
-/// Renders the sheet for a terminal. Names of cases and arms cannot drive it.
-pub fn render(sheet: &Comparison, style: Style) -> String {
+/// Cases side by side, with what differs between them beside what was studied.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedCases {
+    /// What differs between their environments.
+    pub environment: Environment,
+    /// What was measured.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+/// Renders the sheet for a terminal, with what differs between the cases first: `full` for all of that. Names of cases and arms cannot
+/// drive it.
+pub fn render(cases: &ComparedCases, full: bool, style: Style) -> String {
     let style = Style { width: style.width.clamp(60, 160), ..style };
+    let sheet = &cases.comparison;
     let mut out = Sheet { sheet, style, text: String::new() };
+    out.environment(&cases.environment, full);
     out.cases();
     let fills: BTreeSet<Fill> = sheet.curves.iter().map(|curve| curve.fill).collect();
     fills.into_iter().for_each(|fill| out.curves(fill));
     out.arms();
-    out.environment();
     out.notes();
     out.text
 }
@@ -61,12 +74,7 @@ impl Sheet<'_> {
     /// The cases themselves: what their figures may be divided by.
     fn cases(&mut self) {
         let sheet = self.sheet;
-        let better = match sheet.better {
-            Direction::Higher => "higher is better",
-            Direction::Lower => "lower is better",
-        };
-        let unit = if sheet.unit.is_empty() { String::new() } else { format!(", {}", sheet.unit) };
-        self.heading(&format!("{}{unit} ({better})", sheet.metric));
+        self.heading(&result_words::figure(&sheet.metric, &sheet.unit, sheet.better));
         let heads = vec![
             head("case", false),
             head("CPUs", true),
@@ -171,19 +179,11 @@ impl Sheet<'_> {
         self.table(heads, sheet.arms.iter().map(shared).collect());
     }
 
-    /// What differs between the machines beside what was studied.
-    fn environment(&mut self) {
-        let sheet = self.sheet;
-        if sheet.environment.is_empty() {
-            return;
-        }
-        self.heading("What else differs, as far as maps say (not the CPUs themselves)");
-        for difference in &sheet.environment {
-            let values = (0..sheet.cases.len()).map(|case| {
-                let value = difference.values.get(case).and_then(Option::as_deref).unwrap_or("not known");
-                format!("{} {value}", self.name(case))
-            });
-            let line = format!("{}: {}", difference.fact, values.collect::<Vec<_>>().join("; "));
+    /// What differs between the cases beside what was studied.
+    fn environment(&mut self, environment: &Environment, full: bool) {
+        self.heading(environment_text::heading(environment));
+        let names: Vec<String> = self.sheet.cases.iter().map(|case| case.name.clone()).collect();
+        for line in environment_text::lines(environment, &names, full) {
             self.paragraph("  - ", &line);
         }
     }
@@ -206,12 +206,8 @@ impl Sheet<'_> {
 }
 
 fn numbers(name: String, law: &Scaling) -> [String; 4] {
-    let within = |of: fn(f64) -> String, e: Estimate| {
-        let [value, low, high] = [e.value, e.low, e.high].map(of);
-        format!("{value} [{low}, {high}]")
-    };
-    let [a, b] = [law.a, law.b].map(|e| within(number::coefficient, e));
-    [name, within(number::figure, law.g), a, b]
+    let [a, b] = [law.a, law.b].map(|e| result_words::estimate(&e, number::coefficient));
+    [name, result_words::estimate(&law.g, number::figure), a, b]
 }
 
 fn shared(arm: &SharedArm) -> Row {
@@ -224,11 +220,7 @@ fn shared(arm: &SharedArm) -> Row {
 }
 
 fn figure(of: &Figure) -> String {
-    let value = number::figure(of.value);
-    match of.interval {
-        Some((low, high)) => format!("{value} [{}, {}]", number::figure(low), number::figure(high)),
-        None => value,
-    }
+    number::figure_with_interval(of.value, of.interval)
 }
 
 fn head(name: impl Into<String>, right: bool) -> Head {
@@ -241,8 +233,10 @@ fn row(cells: impl IntoIterator<Item = String>) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use study::comparison::{Compared, Difference};
-    use study::{Role, Trust};
+    use advise::environment::{Difference, What};
+    use advise::fleet::FeatureId;
+    use study::comparison::Compared;
+    use study::{Direction, Role, Trust};
 
     use super::*;
 
@@ -286,17 +280,29 @@ mod tests {
                 figures: vec![Some(only), None],
                 to_first: vec![None, None],
             }],
-            environment: vec![Difference {
-                fact: "frequency governor".into(),
-                values: vec![Some("powersave".into()), None],
-            }],
-            notes: vec!["the recipes differ in work_us: opteron 50.0; xeon 90.0".into()],
+            recipes: Vec::new(),
+            notes: vec!["the intervals of the laws are at different levels: opteron 0.95, xeon 0.99".into()],
         }
+    }
+
+    fn environment() -> Environment {
+        let of = String::new();
+        let governor = Difference {
+            what: What::Feature { feature: FeatureId::FrequencyGovernor, of },
+            host: None,
+            values: vec![Some("powersave".into()), None],
+            weight: 8.0,
+        };
+        Environment { machines_compared: 2, differences: vec![governor], cannot_tell: Vec::new() }
+    }
+
+    fn rendered(style: Style) -> String {
+        render(&ComparedCases { environment: environment(), comparison: sheet() }, false, style)
     }
 
     #[test]
     fn figures_stand_side_by_side_and_what_is_not_there_is_a_dash() {
-        let text = render(&sheet(), Style { width: 100, ..Style::default() });
+        let text = rendered(Style { width: 100, ..Style::default() });
         let line =
             |start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_default();
         assert!(line("1  320.0 [288.0, 352.0]").contains("625.0 [562.5, 687.5]"), "{text}");
@@ -310,10 +316,10 @@ mod tests {
 
     #[test]
     fn it_says_what_may_not_be_read_from_it() {
-        let text = render(&sheet(), Style::default());
+        let text = rendered(Style::default());
         for words in [
             "No difference between cases is claimed",
-            "differ in work_us",
+            "at different levels",
             "nothing by GHz",
             "no law: three",
             "frequency governor: opteron powersave; xeon",
@@ -325,7 +331,18 @@ mod tests {
     }
 
     #[test]
+    fn what_differs_stands_before_all_figures() {
+        let text = rendered(Style::default());
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+        assert!(at("frequency governor") < at("scans_per_s"), "{text}");
+        let same = Environment { machines_compared: 2, ..Environment::default() };
+        let same = ComparedCases { environment: same, comparison: sheet() };
+        let text = render(&same, false, Style::default());
+        assert!(text.starts_with("\nSame machine, kernel and settings"), "{text}");
+    }
+
+    #[test]
     fn names_cannot_drive_the_terminal() {
-        assert!(!render(&sheet(), Style::default()).contains('\u{1b}'));
+        assert!(!rendered(Style::default()).contains('\u{1b}'));
     }
 }

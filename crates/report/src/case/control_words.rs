@@ -117,6 +117,9 @@ fn unseen(why: Unseen, evidence: &Evidence) -> String {
     }
 }
 
+/// By what a server is called busy ([`study::AsRun::server_busy_share`]): a server of many threads can fill its CPUs with none of them busy.
+const BUSY_BY: &str = "its busiest thread or all the CPUs that it may use";
+
 /// Why a control of the figure `metric` was not seen, and what to do where something can be done.
 pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static str>) {
     let share = number::share;
@@ -127,7 +130,7 @@ pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static 
         ),
         Unseen::LoadLimits { client_busy, server_busy } => (
             format!(
-                "the load is the limit: it is {} busy, and the server wants a CPU only {} of the time",
+                "the load is the limit: it is {} busy, and the server, by {BUSY_BY}, only {}",
                 share(client_busy),
                 share(server_busy)
             ),
@@ -138,7 +141,7 @@ pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static 
         ),
         Unseen::Slack { server_wanted } => (
             format!(
-                "the server wants a CPU only {} of the time, so that a slower CPU need not show",
+                "the server is only {} busy, by {BUSY_BY}, so that a slower CPU need not show",
                 share(server_wanted)
             ),
             Some(
@@ -222,6 +225,22 @@ mod tests {
             whose: None,
         });
         evidence
+    }
+
+    #[test]
+    fn a_server_with_slack_is_described_by_all_of_its_cpus_too() {
+        let (slack, _) = unseen_and_remedy(Unseen::Slack { server_wanted: 0.61 }, "throughput");
+        let limits = Unseen::LoadLimits { client_busy: 0.99, server_busy: 0.61 };
+        let (limited, _) = unseen_and_remedy(limits, "throughput");
+        assert!(
+            slack.starts_with("the server is only 61 % busy, by its busiest thread or all the CPUs"),
+            "{slack}"
+        );
+        assert!(
+            limited.contains("it is 99 % busy, and the server, by its busiest thread or all"),
+            "{limited}"
+        );
+        assert!(limited.ends_with("only 61 %"), "{limited}");
     }
 
     #[test]

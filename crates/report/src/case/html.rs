@@ -1,20 +1,21 @@
-//! The report as one HTML file that needs nothing else: no script, no font, no image, no network.
+//! The report as one HTML file that needs nothing else: no font, no image, no network, and no script to be read.
 
-use crate::case::headline;
+mod policy;
+mod title;
+
 use crate::case::pages::{self, About};
+use crate::case::viewer;
 use crate::markup::Attributes;
 use crate::{CaseView, Html, number, visible};
 
 const STYLE: &str = include_str!("html/style.css");
 
-/// Nothing may be loaded and nothing may run, whatever a name in the case says.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
-
 /// Renders the whole report of a case.
 pub fn render(case: &CaseView) -> String {
-    let title = format!("{} - {}", headline::read(case.facts, case.findings).title, name(case));
     let drawn = drawn_pages(case);
-    document(&title, |body| {
+    let data = viewer::data(case);
+    let head = Head { title: &title::of(case), own_style: None, has_script: data.is_some() };
+    whole(&head, |body| {
         write_header(body, case, &drawn);
         body.within("main", &[], |main| drawn.iter().for_each(|(about, page)| write_page(main, about, page)));
         body.element(
@@ -22,6 +23,12 @@ pub fn render(case: &CaseView) -> String {
             &[],
             format!("Made by pinwise {} from {}.", case.facts.study.pinwise, case.case_dir.display()),
         );
+        if let Some(data) = &data {
+            body.json(viewer::DATA_ID, data);
+            body.within("script", &[], |script| {
+                script.literal(viewer::script());
+            });
+        }
     })
 }
 
@@ -31,25 +38,41 @@ fn drawn_pages(case: &CaseView) -> Vec<(About, Html)> {
     drawn.filter(|(_, page)| !page.is_empty()).collect()
 }
 
-/// A whole HTML file with the house's style sheet and nothing from elsewhere.
-pub(crate) fn document(title: &str, inside: impl FnOnce(&mut Html)) -> String {
+/// What the head of a page says.
+struct Head<'a> {
+    title: &'a str,
+    /// A style sheet that stands within the body, beside the house's.
+    own_style: Option<&'a str>,
+    /// Whether the viewer's script stands within the body.
+    has_script: bool,
+}
+
+/// A whole HTML file without scripts, with the house's style sheet and nothing from elsewhere. `own_style` is one that stands within the
+/// body.
+pub(crate) fn document(title: &str, own_style: &str, inside: impl FnOnce(&mut Html)) -> String {
+    whole(&Head { title, own_style: Some(own_style), has_script: false }, inside)
+}
+
+fn whole(head: &Head, inside: impl FnOnce(&mut Html)) -> String {
     let mut html = Html::new();
     html.literal("<!doctype html>\n");
     html.within("html", &[("lang", &"en")], |root| {
-        root.within("head", &[], |head| write_head(head, title));
+        root.within("head", &[], |to| write_head(to, head));
         root.within("body", &[], inside);
     });
     html.into_string()
 }
 
-fn write_head(head: &mut Html, title: &str) {
+fn write_head(to: &mut Html, head: &Head) {
     let viewport: Attributes = &[("name", &"viewport"), ("content", &"width=device-width, initial-scale=1")];
-    head.empty("meta", &[("charset", &"utf-8")]);
-    head.empty("meta", viewport);
-    head.empty("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &POLICY)]);
-    head.empty("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-    head.element("title", &[], title);
-    head.within("style", &[], |style| {
+    let styles: Vec<&str> = std::iter::once(STYLE).chain(head.own_style).collect();
+    let policy = policy::of(&styles, head.has_script.then(viewer::script));
+    to.empty("meta", &[("charset", &"utf-8")]);
+    to.empty("meta", viewport);
+    to.empty("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)]);
+    to.empty("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
+    to.element("title", &[], head.title);
+    to.within("style", &[], |style| {
         style.literal(STYLE);
     });
 }
@@ -86,12 +109,17 @@ fn write_page(main: &mut Html, about: &About, page: &Html) {
     });
 }
 
-/// How many CPUs were online.
+/// How many CPUs were online, in words.
 fn cpus(case: &CaseView) -> String {
-    match case.facts.machine.cpus.iter().filter(|cpu| cpu.online).count() {
+    match online_cpus(case) {
         0 => "CPUs not known".into(),
         count => format!("{count} CPUs"),
     }
+}
+
+/// How many CPUs were online; 0 where that is not known.
+fn online_cpus(case: &CaseView) -> usize {
+    case.facts.machine.cpus.iter().filter(|cpu| cpu.online).count()
 }
 
 /// The title of the study: the recipe's, else what is measured.

@@ -70,10 +70,8 @@ fn name(arm: &str) -> String {
 /// `14,017 [13,950, 14,101] in 9 trials`: the median, and its interval from six trials on.
 fn in_words(figures: &[f64]) -> String {
     let Some(median) = summary::median(figures) else { return "no figure yet".into() };
-    let interval = median_interval::of(figures, CONFIDENCE)
-        .map(|(low, high)| format!(" [{}, {}]", number::figure(low), number::figure(high)));
-    let trials = counted(figures.len(), "trial");
-    format!("{}{} in {trials}", number::figure(median), interval.unwrap_or_default())
+    let shown = number::figure_with_interval(median, median_interval::of(figures, CONFIDENCE));
+    format!("{shown} in {}", counted(figures.len(), "trial"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use advise::{Explained, Finding};
+use advise::{Explained, Finding, network_paths};
 use serde_json::{Value, json};
 use study::Facts;
 
@@ -14,7 +14,7 @@ use crate::case::unpinned;
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, paths, unequal_ends, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
 /// explanations, every_arm, observing, stalled, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
@@ -60,6 +60,8 @@ pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &
             "against_other_cpus": evidence.against_other_cpus,
         },
         "screening": facts.screening,
+        "paths": facts.paths,
+        "unequal_ends": network_paths::unequal_ends(&facts.paths),
         "expectations": evidence.expectations,
         "effects": evidence.effects,
         "growth": evidence.growth,

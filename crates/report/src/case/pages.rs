@@ -5,6 +5,7 @@ pub mod cliff;
 pub mod effects;
 pub mod explanations;
 pub mod findings;
+pub mod hosts;
 pub mod latency;
 pub mod machine;
 pub mod methods;
@@ -29,6 +30,7 @@ pub static ALL: &[&dyn Page] = &[
     &latency::Latency,
     &time::Time,
     &machine::Machine,
+    &hosts::Hosts,
     &repeat::Repeat,
     &methods::Methods,
 ];

@@ -10,7 +10,7 @@ use study::cliff::SLOWER;
 use study::evidence::{ArmCliff, ArmSummary, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
-use study::{Contrast, Evidence, Facts, Verdict};
+use study::{Contrast, Direction, Evidence, Facts, Verdict};
 
 use crate::number;
 pub use factor_words::{effect, factor, interaction};
@@ -47,6 +47,21 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::CannotTell => "cannot tell",
         Verdict::Untrustworthy => "no claim",
     }
+}
+
+/// The level of a study's intervals: `95 %`.
+pub fn level(evidence: &Evidence) -> String {
+    number::share(1.0 - evidence.precision.alpha)
+}
+
+/// A figure with its unit and which way is better: `requests_per_s, requests/s (higher is better)`.
+pub fn figure(metric: &str, unit: &str, better: Direction) -> String {
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    let better = match better {
+        Direction::Higher => "higher is better",
+        Direction::Lower => "lower is better",
+    };
+    format!("{metric}{unit} ({better})")
 }
 
 /// `104 [98, 110]`, each number as `show` writes it.

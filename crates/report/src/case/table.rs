@@ -3,7 +3,6 @@
 mod cliff;
 pub(crate) mod columns;
 mod controls;
-mod cpu_use;
 mod effects;
 mod findings;
 mod interactions;
@@ -18,13 +17,14 @@ pub(crate) mod wrap;
 use std::path::Path;
 
 use advise::Finding;
+use study::Facts;
 use study::evidence::Outcome;
-use study::{Direction, Facts};
 
 use crate::case::expectation_words;
 use crate::case::headline::{self, Headline, Tone};
 use crate::case::next_steps;
 use crate::case::notes;
+use crate::case::result_words;
 use crate::visible;
 use columns::{Cell, Colour};
 use page::Page;
@@ -91,15 +91,8 @@ impl Page {
 
     fn what_is_measured(&mut self, facts: &Facts) {
         let evidence = &facts.evidence;
-        let unit = match evidence.unit.is_empty() {
-            true => String::new(),
-            false => format!(", {}", visible::one_line(&evidence.unit)),
-        };
-        let better = match evidence.better {
-            Direction::Higher => "higher is better",
-            Direction::Lower => "lower is better",
-        };
-        self.heading(&format!("{}{unit} ({better})", visible::one_line(&evidence.metric)));
+        let figure = result_words::figure(&evidence.metric, &evidence.unit, evidence.better);
+        self.heading(&visible::one_line(&figure));
     }
 
     fn notes(&mut self, facts: &Facts) {

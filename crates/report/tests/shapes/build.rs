@@ -73,6 +73,7 @@ pub fn facts(shape: &Shape) -> Facts {
         trials,
         interrupt_cost_ns: Some(3_000.0),
         screening: None,
+        paths: Vec::new(),
         proofs: Vec::new(),
         missing: Vec::new(),
     }

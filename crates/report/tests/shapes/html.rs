@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use advise::Explained;
+use machine::devices::path::{NetworkPath, PathEnd};
 use report::case::html;
 use report::case::junit;
 use report::{CaseView, Commands};
@@ -29,11 +30,23 @@ fn e5_html() -> String {
     html::render(&e5::view(&facts, &findings, &Explained::of(&facts)))
 }
 
+/// The page with these elements empty: what stands in them is no HTML.
+pub fn without_texts_of(html: &str, tag: &str) -> String {
+    let (start, end) = (format!("<{tag}"), format!("</{tag}>"));
+    let mut parts = html.split(start.as_str());
+    let mut kept = parts.next().unwrap().to_string();
+    for part in parts {
+        let (attributes, rest) = part.split_once('>').unwrap();
+        let (_, rest) = rest.split_once(end.as_str()).unwrap();
+        kept += &format!("{start}{attributes}>{end}{rest}");
+    }
+    kept
+}
+
 /// Every start tag has its end tag, in order; void elements have none. Holds for the HTML that we write.
 pub fn check_nesting(html: &str) {
     let mut open: Vec<&str> = Vec::new();
-    let body = html.split_once("</style>").unwrap();
-    let html = format!("{}{}", body.0.split_once("<style>").unwrap().0, body.1);
+    let html = without_texts_of(&without_texts_of(html, "style"), "script");
     let mut rest = html.as_str();
     while let Some(start) = rest.find('<') {
         let end = start + rest[start..].find('>').unwrap();
@@ -66,11 +79,30 @@ fn numbers_without_bound_are_shown() {
 #[test]
 fn the_report_is_one_file_that_needs_nothing_else() {
     let html = e5_html();
-    for outside in ["http://", "https://", "<script", "<link", "@import", "url(", "src="] {
+    for outside in ["http://", "https://", "<link", "@import", "url(", "src="] {
         assert!(!html.contains(outside), "{outside}");
     }
+    assert_eq!(html.matches("<script").count(), 2, "data, and the viewer");
     assert!(html.starts_with("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"));
     check_nesting(&html);
+}
+
+#[test]
+fn the_title_says_which_server_where_and_what_is_best_or_slow_by_how_much() {
+    let title = |facts: &Facts| {
+        let html = of(facts);
+        html.split_once("<title>").unwrap().1.split_once("</title>").unwrap().0.to_string()
+    };
+    let mut facts = e5::facts();
+    let answer = "CPUs 5, 13 and 14 are slow; CPU 5 most: 23.7 % fewer requests/s than on the other CPUs";
+    assert_eq!(title(&facts), format!("string-server on 16 CPUs: {answer}"));
+    facts.study.recipe.server.command = "/usr/sbin/nats-server -p {port}".parse().unwrap();
+    assert_eq!(title(&facts), format!("nats-server on 16 CPUs: {answer}"));
+    facts.study.recipe.server.command = "sh -c 'nats-server & wait'".parse().unwrap();
+    assert_eq!(title(&facts), format!("{} on 16 CPUs: {answer}", facts.study.recipe.name));
+    facts.study.recipe.server.running = Some("4711".into());
+    facts.machine.cpus.clear();
+    assert_eq!(title(&facts), format!("process 4711: {answer}"));
 }
 
 #[test]
@@ -82,7 +114,7 @@ fn every_page_that_applies_is_there_and_linked() {
         let id = page.about().id;
         let (part, link) = (format!("<section id=\"{id}\""), format!("href=\"#{id}\""));
         let applies = match id {
-            "cliff" | "scaling" | "search" => false,
+            "cliff" | "hosts" | "scaling" | "search" => false,
             "effects" => !evidence.effects.is_empty() || !evidence.also.is_empty(),
             _ => true,
         };
@@ -90,6 +122,17 @@ fn every_page_that_applies_is_there_and_linked() {
     }
     let scales = of(&scaling::facts("[1, 6, 24]"));
     assert!(scales.contains("<section id=\"scaling\"") && scales.contains("href=\"#scaling\""));
+}
+
+#[test]
+fn the_path_to_a_load_host_is_shown_where_it_was_recorded_and_ends_that_are_not_alike_are_named() {
+    let mut facts = e5::facts();
+    let end = |mtu_bytes| PathEnd { mtu_bytes: Some(mtu_bytes), ..PathEnd::default() };
+    facts.paths = vec![NetworkPath { host: "b<".into(), server: end(1500), load: end(9000) }];
+    let html = of(&facts);
+    assert!(html.contains("<section id=\"hosts\"") && html.contains("b&lt;"), "{html}");
+    assert!(html.contains("no packet between them can be larger than 1500 bytes"), "{html}");
+    check_nesting(&html);
 }
 
 #[test]
@@ -122,10 +165,8 @@ fn drawings_are_named_for_those_who_cannot_see_them() {
 #[test]
 fn names_from_outside_cannot_inject() {
     let html = of(&others::hostile());
-    assert!(
-        !html.contains("<script") && !html.contains("onload='") && !html.contains("</svg><script"),
-        "injected"
-    );
+    assert_eq!((html.matches("<script").count(), html.matches("</script").count()), (2, 2), "injected");
+    assert!(!html.contains("onload='") && !html.contains("</svg><script"), "injected");
     assert!(html.contains("&lt;script&gt;"), "the name is shown as text");
     assert!(!html.contains('\x1b') && !html.contains('\u{202e}'));
     check_nesting(&html);
@@ -134,7 +175,10 @@ fn names_from_outside_cannot_inject() {
 #[test]
 fn a_case_without_trials_still_gives_a_report() {
     let html = of(&others::empty());
-    assert!(html.contains("Nothing measured yet") && html.contains("No trial has a figure yet."));
+    assert!(html.contains("Nothing measured yet") && html.contains("<section id=\"summary\""));
+    for id in ["bars", "findings", "latency", "time"] {
+        assert!(!html.contains(&format!("<section id=\"{id}\"")), "{id} has nothing to say");
+    }
     check_nesting(&html);
 }
 

@@ -7,6 +7,7 @@ extern crate pinwise_report as report;
 
 mod build;
 mod e5;
+mod fields;
 mod headline;
 mod html;
 mod json;
@@ -15,3 +16,4 @@ mod observed;
 mod others;
 mod scaling;
 mod table;
+mod viewer;

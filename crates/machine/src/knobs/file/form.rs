@@ -82,6 +82,19 @@ impl Form {
         }
     }
 
+    /// The value, as plans write it, that writing `text` to the file asks for. Errors: why it asks for none.
+    pub(super) fn meant(self, text: &str) -> Result<String, String> {
+        let text = text.trim();
+        match self {
+            Form::Menu | Form::Choice(_) if text.is_empty() || text.contains(char::is_whitespace) => {
+                Err(format!("'{text}' is no single word"))
+            }
+            // Written, the word stands alone; read, it stands in brackets.
+            Form::Menu | Form::Choice(_) => Ok(text.to_string()),
+            _ => self.read(text),
+        }
+    }
+
     /// What to write for a value of a plan. Errors: it is none of this form, or out of range.
     pub(super) fn write(self, of: &Setting, value: &str) -> Result<String, Fault> {
         let value = value.trim();

@@ -31,6 +31,12 @@ impl Knob for FileKnob {
         Ok(places.map(|place| Target { id: place.id, what: place.what }).collect())
     }
 
+    fn of_file(&self, root: &Root, path: &str, text: &str) -> Option<(String, Result<String, String>)> {
+        let place = self.places.at(root, path)?;
+        let value = self.form_of(&place).meant(text);
+        Some((place.id, value))
+    }
+
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
         self.at(root, target, |root, place, _| {
             let text = root.line(&place.path)?;

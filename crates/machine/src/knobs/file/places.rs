@@ -56,6 +56,15 @@ impl Places {
         Ok(place.filter(|place| is_there(root, place)))
     }
 
+    /// The place whose file is at `path`. The one file of the whole machine is known also where this machine does not have it.
+    pub(super) fn at(&self, root: &Root, path: &str) -> Option<Place> {
+        match *self {
+            Places::Machine(own) => (own == path).then(|| Place::machine(own)),
+            _ if !path.starts_with("/sys/") => None,
+            _ => self.find(root, None).ok()?.into_iter().find(|place| place.path == path),
+        }
+    }
+
     fn find(&self, root: &Root, only: Option<&str>) -> Result<Vec<Place>, Fault> {
         match *self {
             Places::Machine(path) => Ok(vec![Place::machine(path)]),

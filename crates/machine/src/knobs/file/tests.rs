@@ -77,6 +77,25 @@ fn queues_are_found_and_masks_have_the_width_of_the_file() {
 }
 
 #[test]
+fn a_file_and_what_is_written_to_it_lead_to_the_setting() {
+    let setting = |path: &str, text: &str| {
+        super::super::of_file(&root(), path, text).map(|setting| setting.map(|s| (s.knob, s.target, s.value)))
+    };
+    let is = |knob: &str, target: &str, value: &str| -> Option<Result<(String, String, String), String>> {
+        Some(Ok((knob.into(), target.into(), value.into())))
+    };
+    assert_eq!(setting("/proc/sys/vm/swappiness", " 10\n"), is("swappiness", "machine", "10"));
+    assert_eq!(setting("/proc/sys/kernel/timer_migration", "0"), is("timer-migration", "machine", "off"));
+    let menu = "/sys/kernel/mm/transparent_hugepage/enabled";
+    assert_eq!(setting(menu, "never"), is("transparent-huge-pages", "machine", "never"));
+    assert_eq!(setting("/sys/class/net/eth0/queues/rx-0/rps_cpus", "3"), is("rps-cpus", "eth0/rx-0", "0-1"));
+    assert_eq!(setting("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"), is("turbo", "machine", "off"));
+    assert!(setting("/proc/sys/vm/swappiness", "lots").unwrap().is_err());
+    assert!(setting(menu, "").unwrap().is_err() && setting(menu, "a b").unwrap().is_err());
+    assert_eq!(setting("/proc/sys/kernel/hostname", "x"), None);
+}
+
+#[test]
 fn malformed_files_names_and_values_are_refused() {
     assert!(knob("rps-cpus").read(&root(), "eth0/rx-2").unwrap_err().to_string().contains("rx-2/rps_cpus"));
     let odd = ["eth0/tx-0", "eth0/rx-1", "eth0", "../eth0/rx-0", "eth0/rx-x", ":eth0/rx-0", "a/b:eth0/rx-0"];

@@ -61,7 +61,8 @@ impl Knob for IoPriorityKnob {
     }
 }
 
-fn parse(value: &str) -> Option<IoPriority> {
+/// A rank of disk requests in the form of plans: `best-effort:4`; `None` for what is none.
+pub fn parse(value: &str) -> Option<IoPriority> {
     let level = |text: &str| text.parse().ok().filter(|level| *level <= 7u8);
     match value.trim() {
         "none" => Some(IoPriority::None),

@@ -72,7 +72,8 @@ fn words(stat: &pid_stat::PidStat) -> Result<String, String> {
     }
 }
 
-fn parse(value: &str) -> Result<Scheduling, String> {
+/// A policy in the form of plans: `fifo:50`. Errors: why it is none.
+pub fn parse(value: &str) -> Result<Scheduling, String> {
     let (policy, number) = value.trim().split_once(':').unwrap_or((value.trim(), ""));
     let within = |least: i32, most: i32| match number.parse() {
         Ok(n) if (least..=most).contains(&n) => Ok(n),

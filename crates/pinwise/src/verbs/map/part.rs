@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::output;
 
-/// One part in full instead of the whole.
+// One part in full instead of the whole.
 #[derive(Debug, Default, clap::Args)]
 #[group(id = "part", multiple = false)]
 pub struct PartFlags {

@@ -23,7 +23,7 @@ const ATTENTION: Duration = Duration::from_millis(200);
 /// Rows that a page key moves.
 const PAGE_ROWS: isize = 15;
 
-/// Flags of `pinwise map --watch`.
+// Flags of `pinwise map --watch`.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
     /// Show interrupts, softirqs and CPU time live, for SECONDS or until q or Ctrl-C

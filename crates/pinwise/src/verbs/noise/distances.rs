@@ -15,7 +15,7 @@ use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{notes, progress_bar};
 
-/// What of them is wanted.
+// What of them is wanted.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
     /// How long a cache line takes from each CPU to each other one, instead of gaps

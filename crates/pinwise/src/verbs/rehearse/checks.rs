@@ -12,7 +12,7 @@ use rehearse::plan;
 use crate::output::{self, Answer};
 use crate::window;
 
-/// Flags of `pinwise rehearsal-checks`.
+// Flags of `pinwise rehearsal-checks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -10,6 +10,7 @@ use machine::{Class, CpuChoice, Fault};
 use probe::account::TracePoints;
 use report::account::account_tables;
 
+use super::export::flags::ExportFlags;
 use crate::window;
 
 /// The window where none is given.
@@ -21,8 +22,9 @@ const SMALLEST: u64 = 64 << 10;
 /// Readings of a recorder may lie so far apart.
 const EVERY: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3_600);
 
-/// Flags of `pinwise watch`.
+// Flags of `pinwise watch`.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("in_intervals").multiple(true).args(["record", "openmetrics", "textfile"])))]
 #[command(after_help = "\
 Examples:
   pinwise watch --process nginx                     live, on a terminal
@@ -37,13 +39,20 @@ Examples:
   pinwise watch --for 30s --format csv --table cpus > cpus.csv
   pinwise watch --process nginx --for 5s --format perfetto -o nginx.pftrace
                                                     every event, to look at in the Perfetto UI
-  pinwise watch --process nginx --for 10s --format folded | flamegraph.pl --countname ns > nginx.svg
-                                                    where its threads wait, by stack
+  pinwise watch --process nginx --for 10s --format flamegraph -o nginx.svg
+                                                    where its threads wait and work, by stack: open it in a browser
+  pinwise watch --process nginx --for 10s --format folded > nginx.folded
+                                                    the same as folded stacks, for speedscope and other programs
 A flight recorder:
   pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
+  pinwise watch --process nginx --record RING --when 'run queue > 5ms' --when 'taker backup > 10%' --when SIGUSR1
+                                                    keeps what came before and after, beside the ring, and diagnoses it
   pinwise watch --replay RING --last 5m             what happened, as if it had been watched then; root is not needed
   pinwise watch --replay RING --since 10:00 --until 10:05 --full
   pinwise watch --replay RING --series --format parquet -o threads.parquet
+For Prometheus and others, until Ctrl-C:
+  pinwise watch --process nginx --openmetrics 127.0.0.1:9117
+  pinwise watch --process nginx --textfile /var/lib/node_exporter/pinwise.prom --every 10s
 
 The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
 /proc are shown, which say how often something came but not how long it took. Ctrl-C ends the window early.")]
@@ -75,9 +84,13 @@ pub struct Args {
     /// (256MiB): what comes when it is full ends the window
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub size: Option<u64>,
-    /// How long an interval of the ring is, 100ms to 1h
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, requires = "record")]
+    /// How long an interval of the ring, or between two pages of metrics, is: 100ms to 1h
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, requires = "in_intervals")]
     pub every: Duration,
+    #[command(flatten)]
+    pub export: ExportFlags,
+    #[command(flatten)]
+    pub triggers: super::triggered::Flags,
     /// Show what a ring holds, also of another machine or while it is written
     #[arg(long, value_name = "RING", conflicts_with_all = ["record", "process", "thread", "cpu", "window", "raw"])]
     pub replay: Option<PathBuf>,
@@ -124,8 +137,10 @@ pub enum Form {
     Parquet,
     /// Every event, as a trace for the Perfetto UI.
     Perfetto,
-    /// What the target's threads did, in ns by stack: what they waited for, in their own functions. For flame graphs.
+    /// What the target's threads did, in ns by stack: what they waited for and worked at, in their own functions. For flame graphs.
     Folded,
+    /// The same drawn: a flame graph as one SVG file, to open in a browser.
+    Flamegraph,
 }
 
 impl Form {
@@ -134,10 +149,15 @@ impl Form {
         matches!(self, Self::Text | Self::Json)
     }
 
+    /// Whether it shows time by stack.
+    pub fn has_stacks(self) -> bool {
+        matches!(self, Self::Folded | Self::Flamegraph)
+    }
+
     /// The form of a table; `None` where the whole sheet is reported.
     pub fn of_table(self) -> Option<account_tables::Form> {
         match self {
-            Self::Text | Self::Json | Self::Perfetto | Self::Folded => None,
+            Self::Text | Self::Json | Self::Perfetto | Self::Folded | Self::Flamegraph => None,
             Self::Csv => Some(account_tables::Form::Csv),
             Self::Parquet => Some(account_tables::Form::Parquet),
         }
@@ -211,16 +231,20 @@ impl Args {
             let cause = "a ring holds sums, and a trace is made of events";
             return without("--format perfetto", cause, "choose --format text, json, csv or parquet");
         }
-        if self.format == Form::Folded {
+        if self.format.has_stacks() {
             self.fit_stacks()?;
         }
+        self.export.fit()?;
         self.btf.as_deref().map_or(Ok(()), holds_types)
     }
 
     /// What has no stacks.
     fn fit_stacks(&self) -> Result<(), Fault> {
-        let without =
-            |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, "--format folded", cause, remedy));
+        let flag = match self.format {
+            Form::Flamegraph => "--format flamegraph",
+            _ => "--format folded",
+        };
+        let without = |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, flag, cause, remedy));
         match self {
             Self { replay: Some(_), .. } => {
                 without("a ring holds no stacks", "choose --format text, json, csv or parquet")

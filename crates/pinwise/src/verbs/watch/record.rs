@@ -15,6 +15,7 @@ use super::account::not_counted;
 use super::args::Args;
 use super::new_processes::NewProcesses;
 use super::target::Watched;
+use super::triggered::Triggered;
 use crate::notes::note;
 use crate::output::Answer;
 
@@ -37,6 +38,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Answer, Fault> {
     let began = Instant::now();
+    let triggered = Triggered::begin(&args.triggers, ring, watched)?;
     let session = Session::now(
         watched.title(),
         watched.for_programs(),
@@ -53,12 +55,16 @@ pub fn run(
         recorder: Recorder::open(ring, bound(args), session)?,
         before: None,
         new_processes: NewProcesses::begin(),
+        triggered,
         gone: false,
         failed: None,
     };
     let bound = machine_text::size(bound(args));
     note!("pinwise: recording {} into {}, at most {bound}; Ctrl-C ends it", watched.title(), ring.display());
     recording.go_on(began, stop);
+    if let Some(triggered) = &mut recording.triggered {
+        triggered.end();
+    }
     recording.report(began.elapsed());
     match recording.failed {
         Some(fault) => Err(fault),
@@ -76,6 +82,8 @@ struct Recording<'a> {
     /// Everything up to the end of the last interval that was written.
     before: Option<Account>,
     new_processes: NewProcesses,
+    /// What is to be kept of the recording when a condition holds.
+    triggered: Option<Triggered<'a>>,
     /// Whether the target has ended.
     gone: bool,
     /// Why the last interval could not be written.
@@ -93,7 +101,9 @@ impl Recording<'_> {
             if over {
                 self.counting.stop();
             }
-            if over || now >= due {
+            // Who asks for a part wants what there is up to now.
+            let is_asked = self.triggered.as_ref().is_some_and(Triggered::is_asked);
+            if over || is_asked || now >= due {
                 self.keep();
             }
             if over {
@@ -142,6 +152,9 @@ impl Recording<'_> {
             Ok(()) => {
                 if self.failed.take().is_some() {
                     note!("pinwise: recording again");
+                }
+                if let Some(triggered) = &mut self.triggered {
+                    triggered.look(&interval);
                 }
                 self.forget(now, &interval, crowded);
             }

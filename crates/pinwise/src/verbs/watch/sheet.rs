@@ -15,6 +15,12 @@ use crate::output::{self, Binary, Place};
 const PARQUET: Binary =
     Binary { flag: "--format parquet", cause: "Parquet is not for terminals", example: "watched.parquet" };
 
+const DRAWING: Binary = Binary {
+    flag: "--format flamegraph",
+    cause: "an SVG drawing is not for terminals",
+    example: "watched.svg",
+};
+
 /// An account with what it is of.
 #[derive(Serialize)]
 pub struct Sheet<'a> {
@@ -53,7 +59,12 @@ pub struct Recorded {
 /// # Errors
 /// It does not take it.
 pub fn place(args: &Args) -> Result<Place, Fault> {
-    output::open(args.output.as_deref(), (args.format == Form::Parquet).then_some(PARQUET))
+    let binary = match args.format {
+        Form::Parquet => Some(PARQUET),
+        Form::Flamegraph => Some(DRAWING),
+        _ => None,
+    };
+    output::open(args.output.as_deref(), binary)
 }
 
 /// Writes the sheet to its place.
@@ -66,7 +77,7 @@ pub fn write(args: &Args, title: &str, sheet: Sheet<'_>, place: Place) -> Result
         }
         Form::Json => output::whole(place, &output::pretty(&without_steps(sheet, args.full))?),
         // Traces and stacks are made by verbs/watch/perfetto.rs and folded.rs, out of something else.
-        Form::Csv | Form::Parquet | Form::Perfetto | Form::Folded => {
+        Form::Csv | Form::Parquet | Form::Perfetto | Form::Folded | Form::Flamegraph => {
             let mut table = Table::begin(args, sheet.everything, place)?;
             table.add(&sheet.account, When::default());
             table.end()

@@ -130,7 +130,8 @@ pub fn real_time(tid: u32, priority: u32) {
     assert!(status.success(), "chrt: SCHED_FIFO for thread {tid} was refused");
 }
 
-/// Uses the CPU until `until` is over.
+/// Uses the CPU until `until` is over. A function of its own in every build, since stacks are expected to name it.
+#[inline(never)]
 pub fn spin(until: &Until) {
     while until.goes_on() {
         std::hint::spin_loop();

@@ -99,6 +99,22 @@ impl Snapshot {
         self.detail_ns.is_none()
     }
 
+    /// Events since counting began that are in no figure, by what they were: entries of tables that were full, and runs of a program that was
+    /// left out, by its name. Where the tables do not say, they are not named.
+    pub fn lost_events(&self) -> BTreeMap<&'static str, u64> {
+        let mut lost = self.misses.clone();
+        if let Some(Lost { threads, takers, lines, functions, routes }) = self.lost {
+            lost.extend([
+                ("threads", threads),
+                ("slices", takers),
+                ("device_lines", lines),
+                ("functions", functions),
+                ("migrations", routes),
+            ]);
+        }
+        lost
+    }
+
     /// The record of a CPU.
     pub(crate) fn cpu(&self, cpu: u32) -> Option<&CpuHead> {
         self.cpus.get(cpu).map(|of| of.head())

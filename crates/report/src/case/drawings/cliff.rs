@@ -2,6 +2,7 @@
 
 use load::Operation;
 use load::operations::{Kind, Phase};
+use study::Facts;
 use study::cliff::Break;
 
 use crate::Html;
@@ -29,6 +30,21 @@ pub fn class(kind: Kind) -> &'static str {
     }
 }
 
+/// What the drawing of an arm's operations shows.
+pub fn title(arm: &str) -> String {
+    format!("Time of each operation, {arm}")
+}
+
+/// Where the sequence of a trial breaks, by the trial's number; `None` where it does not.
+pub fn break_of(facts: &Facts, trial: usize) -> Option<&Break> {
+    facts.trials.iter().find(|seen| seen.trial.index == trial)?.trial.cliff.as_ref()?.breaks.as_ref()
+}
+
+/// The first operation that is slow, on the axis of operations.
+pub fn place_of(broke: &Break) -> f64 {
+    broke.place.operation as f64 + 1.0
+}
+
 /// The time of each operation.
 pub fn by_operation(arm: &str, operations: &[Operation], broke: Option<&Break>) -> Html {
     let area = BY_OPERATION;
@@ -37,18 +53,23 @@ pub fn by_operation(arm: &str, operations: &[Operation], broke: Option<&Break>) 
     let all = || operations.iter().map(ms);
     let range = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let (x, y) = (across(operations, area), Scale::log(range, (area.bottom(), area.top)));
-    let title = format!("Time of each operation, {arm}");
-    svg::drawing(WIDTH, area.bottom() + FOOT, &title, "The table below has medians and the longest.", |svg| {
-        svg::draw_axis(svg, area, &x, Side::Bottom, 12, "operation");
-        svg::draw_axis(svg, area, &y, Side::Left, 7, "time of an operation, ms (log)");
-        for operation in shown {
-            let at = (x.place(operation.number as f64 + 1.0), y.place(ms(operation)));
-            svg::dot(svg, &format!("dot {}", class(operation.kind)), at, 2.2, "");
-        }
-        if let Some(broke) = broke {
-            mark(svg, area, x.place(broke.place.operation as f64 + 1.0), &words(broke));
-        }
-    })
+    svg::drawing(
+        WIDTH,
+        area.bottom() + FOOT,
+        &title(arm),
+        "The table below has medians and the longest.",
+        |svg| {
+            svg::draw_axis(svg, area, &x, Side::Bottom, 12, "operation");
+            svg::draw_axis(svg, area, &y, Side::Left, 7, "time of an operation, ms (log)");
+            for operation in shown {
+                let at = (x.place(operation.number as f64 + 1.0), y.place(ms(operation)));
+                svg::dot(svg, &format!("dot {}", class(operation.kind)), at, 2.2, "");
+            }
+            if let Some(broke) = broke {
+                mark(svg, area, x.place(place_of(broke)), &words(broke));
+            }
+        },
+    )
 }
 
 /// The time from the beginning of the sequence to the end of each operation.
@@ -71,7 +92,7 @@ pub fn cumulative(arm: &str, operations: &[Operation], broke: Option<&Break>) ->
             svg::path(svg, &format!("curve {}", class_of(phase)), &points, phase.word());
         }
         if let Some(broke) = broke {
-            let at = x.place(broke.place.operation as f64 + 1.0);
+            let at = x.place(place_of(broke));
             svg::line(svg, "pause", (at, area.top), (at, area.bottom()));
         }
     })
@@ -113,7 +134,8 @@ fn mark(svg: &mut Html, area: Area, at: f64, words: &str) {
     svg::text(svg, "tick strong", (x, area.top + 12.0), anchor, words);
 }
 
-fn words(broke: &Break) -> String {
+/// The break in words: where it is, the times on both sides, and the counter that broke with it.
+pub fn words(broke: &Break) -> String {
     let place = &broke.place;
     let with = broke.moved.first().map(|moved| format!(", with {}", moved.words)).unwrap_or_default();
     let (before, after) = (result_words::ms(broke.before_us), result_words::ms(broke.after_us));

@@ -20,7 +20,7 @@ const MOST_POINTS: usize = 80;
 const MOST_NAMED: usize = 14;
 
 /// Percentiles (0 to 100) and latencies, us.
-type Points = Vec<(f64, f64)>;
+pub type Points = Vec<(f64, f64)>;
 
 /// One arm's curve.
 struct Curve<'a> {
@@ -28,6 +28,9 @@ struct Curve<'a> {
     kind: Kind,
     points: Points,
 }
+
+/// What the drawing shows.
+pub const TITLE: &str = "Latency by percentile for each arm";
 
 /// Draws the curves; `None` when there is none with at least two points.
 pub fn draw(facts: &Facts, latency: &BTreeMap<String, Vec<(f64, f64)>>) -> Option<Html> {
@@ -50,11 +53,10 @@ pub fn draw(facts: &Facts, latency: &BTreeMap<String, Vec<(f64, f64)>>) -> Optio
     let range = (us.clone().fold(f64::INFINITY, f64::min), us.fold(0.0, f64::max));
     let x = Scale::nines(high, (AREA.left, AREA.right()));
     let y = Scale::log(range, (AREA.bottom(), AREA.top));
-    let title = "Latency by percentile for each arm";
     Some(svg::drawing(
         WIDTH,
         HEIGHT,
-        title,
+        TITLE,
         "Both axes are logarithmic; the table below has the numbers.",
         |svg| {
             svg::draw_axis(svg, AREA, &x, Side::Bottom, 6, "share of requests that were at most as slow");
@@ -81,7 +83,7 @@ fn importance(kind: Kind) -> u8 {
 }
 
 /// Finite points in order, below 100 % where the axis ends.
-fn usable(points: &Points) -> Points {
+pub fn usable(points: &Points) -> Points {
     let on_the_axes = |(p, us): &(f64, f64)| (0.0..100.0).contains(p) && us.is_finite() && *us > 0.0;
     points.iter().copied().filter(on_the_axes).collect()
 }

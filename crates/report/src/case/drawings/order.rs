@@ -19,15 +19,25 @@ const MOST_WITH_TITLES: usize = 1000;
 /// A pause between two trials that is longer than this many trials is marked.
 const PAUSE_IN_TRIALS: f64 = 5.0;
 
+/// What the drawing shows.
+pub const TITLE: &str = "Every trial in order of time";
+
+/// The trials whose figure is a number, in order of time, each with it.
+pub fn with_figure(facts: &Facts) -> Vec<(&Trial, f64)> {
+    let metric = &facts.evidence.metric;
+    let trials = facts.trials.iter().filter_map(|s| Some((&s.trial, *s.trial.figures.get(metric)?)));
+    trials.filter(|(_, v)| v.is_finite()).collect()
+}
+
+/// What the figure is counted in: its unit, else its name.
+pub fn unit(facts: &Facts) -> &str {
+    let evidence = &facts.evidence;
+    if evidence.unit.is_empty() { &evidence.metric } else { &evidence.unit }
+}
+
 /// Draws the trials; `None` while none has a figure.
 pub fn draw(facts: &Facts) -> Option<Html> {
-    let metric = &facts.evidence.metric;
-    let trials: Vec<(&Trial, f64)> = facts
-        .trials
-        .iter()
-        .filter_map(|s| Some((&s.trial, *s.trial.figures.get(metric)?)))
-        .filter(|(_, v)| v.is_finite())
-        .collect();
+    let trials = with_figure(facts);
     let values: Vec<f64> = trials.iter().map(|(_, v)| *v).collect();
     let (low, high) = (
         values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -39,9 +49,9 @@ pub fn draw(facts: &Facts) -> Option<Html> {
     let room = (high - low).max(high.abs() * 0.02) * 0.06;
     let x = Scale::linear((-0.5, trials.len() as f64 - 0.5), (AREA.left, AREA.right()));
     let y = Scale::linear((low - room, high + room), (AREA.bottom(), AREA.top));
-    let unit = if facts.evidence.unit.is_empty() { metric } else { &facts.evidence.unit };
+    let unit = unit(facts);
     let description = "Blocks are shaded in turn; the line is the median of the pinned trials of each block.";
-    Some(svg::drawing(WIDTH, HEIGHT, "Every trial in order of time", description, |svg| {
+    Some(svg::drawing(WIDTH, HEIGHT, TITLE, description, |svg| {
         shade_blocks(svg, &trials, &x);
         svg::draw_axis(svg, AREA, &y, Side::Left, 6, unit);
         mark_pauses(svg, &trials, &x);
@@ -60,7 +70,7 @@ pub fn draw(facts: &Facts) -> Option<Html> {
 }
 
 /// First and last position of each block.
-fn blocks(trials: &[(&Trial, f64)]) -> BTreeMap<usize, (usize, usize)> {
+pub fn blocks(trials: &[(&Trial, f64)]) -> BTreeMap<usize, (usize, usize)> {
     let mut blocks: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for (i, (trial, _)) in trials.iter().enumerate() {
         blocks.entry(trial.block).or_insert((i, i)).1 = i;
@@ -87,38 +97,43 @@ fn shade_blocks(svg: &mut Html, trials: &[(&Trial, f64)], x: &Scale) {
     }
 }
 
-/// Marks where the study stood still: it was stopped and resumed, or the machine slept.
-fn mark_pauses(svg: &mut Html, trials: &[(&Trial, f64)], x: &Scale) {
+/// Where the study stood still, as it was stopped and resumed, or the machine slept: the position before, and how long it was.
+pub fn pauses(trials: &[(&Trial, f64)]) -> Vec<(usize, String)> {
     let lengths: Vec<f64> = trials.iter().map(|(t, _)| t.took_s).collect();
     let usual = median(&lengths).unwrap_or(0.0).max(0.1);
-    for (i, pair) in trials.windows(2).enumerate() {
-        let idle = pair[1].0.began_unix_s - pair[0].0.began_unix_s - pair[0].0.took_s;
-        if idle > PAUSE_IN_TRIALS * usual {
-            let at = x.place(i as f64 + 0.5);
-            svg::line(svg, "pause", (at, AREA.top), (at, AREA.bottom()));
-            svg::text(
-                svg,
-                "tick",
-                (at + 4.0, AREA.top + 12.0),
-                "start",
-                &format!("paused {}", number::duration(idle)),
-            );
-        }
+    let idle = |pair: &[(&Trial, f64)]| pair[1].0.began_unix_s - pair[0].0.began_unix_s - pair[0].0.took_s;
+    let gaps = trials.windows(2).map(idle).enumerate();
+    gaps.filter(|(_, idle)| *idle > PAUSE_IN_TRIALS * usual)
+        .map(|(i, idle)| (i, format!("paused {}", number::duration(idle))))
+        .collect()
+}
+
+fn mark_pauses(svg: &mut Html, trials: &[(&Trial, f64)], x: &Scale) {
+    for (i, words) in pauses(trials) {
+        let at = x.place(i as f64 + 0.5);
+        svg::line(svg, "pause", (at, AREA.top), (at, AREA.bottom()));
+        svg::text(svg, "tick", (at + 4.0, AREA.top + 12.0), "start", &words);
     }
 }
 
-/// The median of the pinned trials of each block, as a stepped line.
-fn draw_level(svg: &mut Html, facts: &Facts, trials: &[(&Trial, f64)], x: &Scale, y: &Scale) {
-    for (block, (first, last)) in blocks(trials) {
+/// The median of the pinned trials of each block that has any: its first and last position, and the median.
+pub fn levels(facts: &Facts, trials: &[(&Trial, f64)]) -> Vec<(usize, usize, f64)> {
+    let level = |(block, (first, last)): (usize, (usize, usize))| {
         let pinned: Vec<f64> = trials
             .iter()
             .filter(|(t, _)| t.block == block && kind_of(facts, t) == Kind::Pinned)
             .map(|(_, v)| *v)
             .collect();
-        if let Some(level) = median(&pinned) {
-            let at = y.place(level);
-            svg::line(svg, "level", (x.place(first as f64 - 0.5), at), (x.place(last as f64 + 0.5), at));
-        }
+        Some((first, last, median(&pinned)?))
+    };
+    blocks(trials).into_iter().filter_map(level).collect()
+}
+
+/// The levels as a stepped line.
+fn draw_level(svg: &mut Html, facts: &Facts, trials: &[(&Trial, f64)], x: &Scale, y: &Scale) {
+    for (first, last, level) in levels(facts, trials) {
+        let at = y.place(level);
+        svg::line(svg, "level", (x.place(first as f64 - 0.5), at), (x.place(last as f64 + 0.5), at));
     }
 }
 

@@ -7,6 +7,7 @@ use advise::explanation::term::Term;
 use advise::explanation::wakeups::Wakeups;
 use advise::explanation::waterfall::Change;
 use advise::explanation::{Basis, Explanation, MATTERS};
+use machine::FactId;
 use machine::wording::{counted, whole_percent};
 use study::Proof;
 use study::statistics::signed_rank::FEWEST_FOR_95;
@@ -274,6 +275,8 @@ pub(super) fn closing(explanation: &Explanation) -> Vec<String> {
             "Fewer than {FEWEST_FOR_95} observed blocks give no 95 % interval: nothing here is shown to differ."
         ));
     }
+    let dropped = explanation.missing.iter().filter(|missing| missing.is(&FactId::ServerThreads));
+    sentences.extend(dropped.map(|missing| format!("Without {}: {}.", missing.fact, one_line(&missing.why))));
     sentences
 }
 

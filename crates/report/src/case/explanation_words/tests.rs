@@ -172,6 +172,19 @@ fn the_load_and_other_threads_are_told() {
 }
 
 #[test]
+fn blocks_that_were_left_out_are_a_sentence() {
+    use machine::{FactId, Missing};
+    let why =
+        "the account has 0.100 s of CPU time, the counters 0.570 s: threads of the server were not seen";
+    let dropped = Missing::new("1 observed block", why).identified(FactId::ServerThreads);
+    let other = Missing::new("instructions and cycles (PMU)", "this machine has none");
+    let explanation = advise::Explanation { missing: vec![other, dropped], ..examples::explanation() };
+    let sentences = closing(&explanation);
+    assert_eq!(sentences.last().map(String::as_str), Some(&*format!("Without 1 observed block: {why}.")));
+    assert!(!closing(&examples::explanation()).iter().any(|sentence| sentence.contains("Without")));
+}
+
+#[test]
 fn work_of_a_request_is_told_with_what_is_not_shown_to_differ() {
     use advise::explanation::hardware_counters::Work;
     let work = Work {

@@ -1,12 +1,11 @@
 //! The figure of each CPU, and in the same columns what interrupts it.
 
-use machine::CpuSet;
-use study::{Contrast, Evidence};
+use study::Evidence;
 
 use super::{About, Page};
-use crate::case::control_words;
 use crate::case::drawings::{Kind, bars};
 use crate::case::heat::{self, Heat};
+use crate::case::result_fields::{self, Subject};
 use crate::case::result_words;
 use crate::markup::blocks::{self, table};
 use crate::svg::{self, Area};
@@ -29,10 +28,7 @@ impl Page for Bars {
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
         let heat = heat::read(case.facts);
-        let Some(drawing) = bars::draw(case.facts, &heat) else {
-            html.element("p", &[], "No trial has a figure yet.");
-            return html;
-        };
+        let Some(drawing) = bars::draw(case.facts, &heat) else { return html };
         if !bars::claims_may_be_made(case.facts) {
             html.element(
                 "p",
@@ -76,7 +72,7 @@ fn bar_sample(svg: &mut Html, kind: Kind) {
 
 fn caption(case: &CaseView, heat: &Heat) -> String {
     let evidence = &case.facts.evidence;
-    let level = number::share(1.0 - evidence.precision.alpha);
+    let level = result_words::level(evidence);
     let few = heat.cpus.len() <= bars::MOST_WITH_NUMBERS;
     let dots = match few {
         true => format!(
@@ -123,74 +119,8 @@ fn whiskers(evidence: &Evidence, level: &str) -> Option<String> {
 }
 
 fn numbers(html: &mut Html, case: &CaseView) {
-    let evidence = &case.facts.evidence;
-    let find = |contrasts: &[Contrast], arm: &str| {
-        contrasts.iter().find(|c| c.arm == arm).map_or((String::new(), String::new()), |c| {
-            (number::change_with_interval(c.ratio, c.interval), result_words::verdict(c.verdict).to_string())
-        })
-    };
-    let rows: Vec<Vec<String>> = evidence
-        .arms
-        .iter()
-        .map(|arm| {
-            let sd = arm.figure.sd.map_or("-".into(), number::figure);
-            let (base, base_word) = find(&evidence.against_baseline, &arm.arm);
-            let (other, other_word) = find(&evidence.against_other_cpus, &arm.arm);
-            let why = match evidence.control.as_ref().filter(|c| c.contrast.arm == arm.arm) {
-                Some(control) => format!("control: {}", control_words::control(control, evidence.better)),
-                None => result_words::about(case.findings, arm.cpu)
-                    .map(|(n, f)| format!("{n}: {}", f.title))
-                    .unwrap_or_default(),
-            };
-            let place = arm.cpu.map(|cpu| place(case, cpu)).unwrap_or_default();
-            let n = arm.figure.n.to_string();
-            vec![
-                arm.arm.clone(),
-                n,
-                number::figure(arm.figure.mean),
-                sd,
-                busy(arm.server_busy),
-                busy(arm.client_busy),
-                base,
-                base_word,
-                other,
-                other_word,
-                place,
-                why,
-            ]
-        })
-        .collect();
-    let against = format!("against {}", case.facts.evidence.baseline());
-    let heads = [
-        "server",
-        "trials",
-        "mean",
-        "sd",
-        "server busy",
-        "load busy",
-        &against,
-        "",
-        "against other CPUs",
-        "",
-        "place",
-        "why",
-    ];
-    table(html, &heads, &[1, 2, 3, 4, 5, 6, 8], &rows);
-}
-
-/// How busy the busiest thread of server or load was.
-fn busy(share: Option<f64>) -> String {
-    share.map_or("not known".into(), number::share)
-}
-
-/// Core, node and siblings of a CPU in words.
-fn place(case: &CaseView, cpu: u32) -> String {
-    let Some(known) = case.facts.machine.cpus.iter().find(|c| c.id == cpu) else { return String::new() };
-    let several = case.facts.machine.nodes.len() > 1;
-    let node = known.node.filter(|_| several).map(|n| format!("node {n}"));
-    let siblings: CpuSet = known.siblings.iter().flat_map(|s| s.iter()).filter(|c| *c != cpu).collect();
-    let siblings = (!siblings.is_empty()).then(|| format!("sibling of {siblings}"));
-    [node, siblings].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let rows: Vec<Subject<'_>> = case.facts.evidence.arms.iter().map(Subject::arm).collect();
+    result_fields::on_page(html, &result_fields::arms(case.facts, case.findings, true), &rows);
 }
 
 /// The heat turned: a row a CPU, so that many CPUs stay readable.

@@ -1,13 +1,14 @@
 //! Where sequences of operations break: each operation of one trial an arm, and the words about all of them.
 
+use study::cliff;
 use study::evidence::ArmCliff;
-use study::{Evidence, Facts, cliff};
 
 use super::{About, Page};
 use crate::case::drawings::cliff as drawing;
 use crate::case::headline::sentence_start;
+use crate::case::result_fields::{self, Part};
 use crate::case::result_words;
-use crate::markup::blocks::table;
+use crate::case::viewer;
 use crate::{CaseView, Html, svg};
 
 /// See [`About::docs`].
@@ -34,10 +35,8 @@ impl Page for Cliff {
         legend(&mut html);
         cliffs.iter().for_each(|cliff| arm(&mut html, case, cliff));
         html.element("h3", &[], "Put against get");
-        let rows: Vec<Vec<String>> =
-            cliffs.iter().flat_map(|cliff| rows(cliff, &case.facts.evidence)).collect();
-        let heads = ["arm", "part", "operation", "in a trial", "median", "longest"];
-        table(&mut html, &heads, &[3, 4, 5], &rows);
+        let rows = Part::all(&case.facts.evidence);
+        result_fields::on_page(&mut html, &result_fields::sequences(), &rows);
         html
     }
 }
@@ -78,28 +77,9 @@ fn arm(html: &mut Html, case: &CaseView, cliff: &ArmCliff) {
         html.element("p", &[], format!("The operations of trial {} are not in its folder.", cliff.shown));
         return;
     };
-    let broke = of_trial(case.facts, cliff.shown).and_then(|cliff| cliff.breaks.as_ref());
-    html.add(&drawing::by_operation(&name, operations, broke));
+    let broke = drawing::break_of(case.facts, cliff.shown);
+    viewer::frame(html, &viewer::sequence(cliff.shown), &drawing::by_operation(&name, operations, broke));
     html.add(&drawing::cumulative(&name, operations, broke));
     let caption = format!("Trial {} of {name}.", cliff.shown);
     html.element("p", &[("class", &"caption")], caption);
-}
-
-fn of_trial(facts: &Facts, index: usize) -> Option<&cliff::Cliff> {
-    facts.trials.iter().find(|seen| seen.trial.index == index)?.trial.cliff.as_ref()
-}
-
-fn rows(cliff: &ArmCliff, evidence: &Evidence) -> Vec<Vec<String>> {
-    let name = result_words::cliff_arm(cliff, evidence);
-    let row = |part: &study::evidence::PartTimes| {
-        vec![
-            name.clone(),
-            part.phase.word().to_string(),
-            part.kind.word().to_string(),
-            part.operations.to_string(),
-            result_words::ms(part.median_us),
-            result_words::ms(part.max_us),
-        ]
-    };
-    cliff.parts.iter().map(row).collect()
 }

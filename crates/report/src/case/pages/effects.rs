@@ -1,12 +1,9 @@
 //! Effects of several factors and their interactions, and figures that decide nothing.
 
-use study::Contrast;
-use study::evidence::Effect;
-
 use super::{About, Page};
+use crate::case::result_fields::{self, Compared};
 use crate::case::result_words;
-use crate::markup::blocks::table;
-use crate::{CaseView, Html, number};
+use crate::{CaseView, Html};
 
 /// The page.
 pub struct Effects;
@@ -28,35 +25,16 @@ impl Page for Effects {
         if evidence.effects.is_empty() && evidence.also.is_empty() {
             return html;
         }
-        let level = number::share(1.0 - evidence.precision.alpha);
-        let change = format!("change [{level}]");
         if !evidence.effects.is_empty() {
-            let rows: Vec<Vec<String>> = evidence.effects.iter().map(effect).collect();
-            table(&mut html, &["effect", &change, "", "p, adjusted"], &[1, 3], &rows);
+            let of = |effect| Compared::effect(effect, &evidence.effects);
+            let rows: Vec<Compared> = evidence.effects.iter().map(of).collect();
+            result_fields::on_page(&mut html, &result_fields::effects(evidence, "effect"), &rows);
         }
         for also in &evidence.also {
             html.element("h3", &[], result_words::second_figure(also));
-            let rows: Vec<Vec<String>> = also.against_baseline.iter().map(contrast).collect();
-            table(&mut html, &["arm", &change, "", "p, adjusted"], &[1, 3], &rows);
+            let rows: Vec<Compared> = also.against_baseline.iter().map(Compared::second).collect();
+            result_fields::on_page(&mut html, &result_fields::second_figure(evidence), &rows);
         }
         html
     }
-}
-
-fn effect(effect: &Effect) -> Vec<String> {
-    vec![
-        result_words::effect(effect),
-        number::change_with_interval(effect.ratio, effect.interval),
-        result_words::verdict(effect.verdict).into(),
-        format!("{:.4}", effect.p_adjusted),
-    ]
-}
-
-fn contrast(contrast: &Contrast) -> Vec<String> {
-    vec![
-        contrast.arm.clone(),
-        number::change_with_interval(contrast.ratio, contrast.interval),
-        result_words::verdict(contrast.verdict).into(),
-        format!("{:.4}", contrast.p_adjusted),
-    ]
 }

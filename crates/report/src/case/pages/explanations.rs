@@ -37,7 +37,9 @@ impl Page for Explanations {
         let Explained { explanations, every_arm, observing, stalled } = case.explained;
         let stalls = stalled_text::sentences(stalled, case.facts.study.arms.len());
         if explanations.is_empty() {
-            html.element("p", &[], nothing(case.facts));
+            if let Some(why) = nothing(case.facts) {
+                html.element("p", &[], why);
+            }
             for words in stalls {
                 html.element("p", &[], words);
             }
@@ -80,20 +82,16 @@ const LEGEND: [(Fill, &str); 4] = [
 
 const CAPTION: &str = "The rows lead from the baseline's time to the arm's; the steps add up to the difference. Whiskers are 95 % intervals over the observed blocks, of each step and of the whole difference. Terms that take next to nothing in both arms are in the table alone.";
 
-/// Why nothing is explained.
-fn nothing(facts: &Facts) -> String {
+/// Why nothing is explained; `None` where there is nothing that could be.
+fn nothing(facts: &Facts) -> Option<String> {
     let of = |role: Role| facts.study.arms.iter().filter(move |arm| arm.role == role);
     let is_old = facts.study.recipe.budget.observed_blocks.is_none() && facts.observed.is_empty();
-    match (of(Role::Baseline).next(), of(Role::Candidate).next()) {
-        _ if is_old => "The case has no observed blocks: it is older than they are.".into(),
-        (Some(baseline), Some(arm)) => match explain(facts, &arm.name, &baseline.name) {
-            Err(missing) => {
-                format!("It is not known {}: {}.", missing.fact, missing.why.trim_end_matches('.'))
-            }
-            Ok(_) => "No arm was observed beside the baseline.".into(),
-        },
-        _ => "There is no arm beside the baseline.".into(),
+    if is_old {
+        return Some("The case has no observed blocks: it is older than they are.".into());
     }
+    let (baseline, arm) = (of(Role::Baseline).next()?, of(Role::Candidate).next()?);
+    let missing = explain(facts, &arm.name, &baseline.name).err()?;
+    Some(format!("It is not known {}: {}.", missing.fact, missing.why.trim_end_matches('.')))
 }
 
 /// One arm against the baseline, with what the case says of the server's CPU time.

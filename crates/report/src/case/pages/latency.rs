@@ -5,7 +5,9 @@ use study::evidence::Pooled;
 
 use super::{About, Page};
 use crate::case::drawings::{Kind, curves};
+use crate::case::result_fields;
 use crate::case::result_words;
+use crate::case::viewer;
 use crate::markup::blocks::table;
 use crate::{CaseView, Html, number, svg};
 
@@ -34,24 +36,25 @@ impl Page for Latency {
 
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
+        let rows = rows(case.facts);
         let kinds = Kind::present(&case.facts.study.arms, &case.facts.evidence);
         match curves::draw(case.facts, &case.latency) {
             Some(drawing) => {
                 super::bars::legend(&mut html, &kinds, &|svg, kind| {
                     svg::path(svg, &format!("curve {}", kind.class()), &[(0.0, 8.0), (18.0, 8.0)], "");
                 });
-                html.add(&drawing);
+                viewer::frame(&mut html, viewer::LATENCY, &drawing);
                 html.element(
                     "p",
                     &[("class", &"caption")],
                     "Merged histograms of all trials of an arm. The further right, the rarer: each step from 90 to 99 to 99.9 % has the same width.",
                 );
             }
+            None if rows.is_empty() && case.facts.evidence.pooled.is_empty() => return html,
             None => {
                 html.element("p", &[], "The load gave no latency histograms, so there are no curves.");
             }
         }
-        let rows = rows(case.facts);
         if !rows.is_empty() {
             let heads: Vec<&str> =
                 std::iter::once("arm").chain(SHOWN.iter().map(|(name, _)| *name)).collect();
@@ -72,29 +75,8 @@ impl Page for Latency {
 /// A quantile over all requests of each arm.
 fn over_all_requests(html: &mut Html, pooled: &Pooled) {
     html.element("h3", &[], result_words::pooled_figure(pooled));
-    let rows: Vec<Vec<String>> = pooled
-        .against_baseline
-        .iter()
-        .map(|ratio| {
-            vec![
-                ratio.arm.clone(),
-                number::grouped(ratio.requests as f64, 0),
-                number::figure(ratio.arm_us),
-                number::figure(ratio.reference_us),
-                number::change_with_interval(ratio.ratio, ratio.interval),
-            ]
-        })
-        .collect();
-    if let Some(first) = pooled.against_baseline.first() {
-        let level = number::share(pooled.level);
-        let heads = [
-            "server",
-            "requests",
-            "us",
-            &format!("us, {}", first.reference),
-            &format!("change [{level}, bootstrap]"),
-        ];
-        table(html, &heads, &[1, 2, 3, 4], &rows);
+    if !pooled.against_baseline.is_empty() {
+        result_fields::on_page(html, &result_fields::pooled(pooled), &pooled.against_baseline);
     }
     result_words::pooled(pooled).iter().for_each(|words| {
         html.element("p", &[("class", &"caption")], words);

@@ -1,9 +1,10 @@
 //! How the study was made and what its words mean, with this study's own numbers.
 
 use study::statistics::summary::{self, median};
-use study::{Direction, Facts};
+use study::{Facts, Verdict};
 
 use super::{About, Page};
+use crate::case::result_words::{self, verdict};
 use crate::case::screening_words;
 use crate::markup::blocks::facts_list;
 use crate::{CaseView, Html, number};
@@ -34,15 +35,11 @@ impl Page for Methods {
 fn how(facts: &Facts) -> Vec<(&'static str, String)> {
     let (study, evidence) = (&facts.study, &facts.evidence);
     let recipe = &study.recipe;
-    let better = match evidence.better {
-        Direction::Higher => "higher is better",
-        Direction::Lower => "lower is better",
-    };
     let trials: Vec<f64> = facts.trials.iter().map(|s| s.trial.took_s).collect();
     let sampling: Vec<f64> =
         facts.trials.iter().filter_map(|s| Some(s.observation.as_ref()?.sampling_share)).collect();
     vec![
-        ("figure", format!("{} ({better})", evidence.metric)),
+        ("figure", result_words::figure(&evidence.metric, "", evidence.better)),
         (
             "design",
             design(facts),
@@ -70,7 +67,7 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
             format!(
                 "chance of even one false claim at most {} in each of two families (every arm against unpinned; every CPU against the median of the other CPUs of its block), adjusted by Holm. Intervals are {} and not adjusted",
                 number::share(evidence.precision.alpha),
-                number::share(1.0 - evidence.precision.alpha),
+                result_words::level(evidence),
             ),
         ),
         ("margin", format!("differences up to {} count as equal", number::share(evidence.precision.margin))),
@@ -157,11 +154,11 @@ fn words(facts: &Facts) -> Vec<(&'static str, String)> {
     let or_more = format!("by more than {margin}, with the error stated above");
     vec![
         ("better, worse", format!("better or worse {or_more}")),
-        ("equal", format!("no difference larger than {margin}: two one-sided tests (TOST) both say so. This is an answer, not the absence of one")),
-        ("undecided", "the trials do not decide it; more blocks may".into()),
-        ("not as asked", "the server did not run where the arm says, so its figures are about another placement".into()),
-        ("cannot tell", "the positive control was not seen, so no result may be called equal; or it helped, and then no claim is made".into()),
-        ("untrustworthy", "the baseline differed from itself, so something other than the placement moves the figure and no claim is made".into()),
+        (verdict(Verdict::Equal), format!("no difference larger than {margin}: two one-sided tests (TOST) both say so. This is an answer, not the absence of one")),
+        (verdict(Verdict::Undecided), "the trials do not decide it; more blocks may".into()),
+        (verdict(Verdict::NotAsAsked), "the server did not run where the arm says, so its figures are about another placement".into()),
+        (verdict(Verdict::CannotTell), "the positive control was not seen, so no result may be called equal; or it helped, and then no claim is made".into()),
+        (verdict(Verdict::Untrustworthy), "the baseline differed from itself, so something other than the placement moves the figure and no claim is made".into()),
         ("proved", "the cause was moved, and the loss moved with it, as predicted".into()),
         ("imitated", "the cause could not be moved, but an imitation of it on a good CPU cost as much".into()),
         ("supported", "the counter moved, the size that the mechanism predicts agrees with what was observed, and nothing else differs as much".into()),

@@ -1,5 +1,6 @@
 //! How far the server scales: one curve an order of filling, and the numbers of the law.
 
+use study::Evidence;
 use study::evidence::Growth;
 use study::recipe::Fill;
 use study::statistics::scaling::Scaling;
@@ -7,8 +8,9 @@ use study::statistics::scaling::Scaling;
 use super::{About, Page};
 use crate::case::drawings::growth;
 use crate::case::headline::sentence_start;
+use crate::case::result_fields;
 use crate::case::result_words;
-use crate::markup::blocks::{self, table};
+use crate::markup::blocks;
 use crate::{CaseView, Html, number, svg};
 
 /// See [`About::docs`].
@@ -31,10 +33,10 @@ impl Page for ScalingPage {
         if evidence.growth.is_empty() {
             return html;
         }
-        let level = number::share(1.0 - evidence.precision.alpha);
         if let Some(drawing) = growth::draw(case.facts) {
             legend(&mut html, &evidence.growth);
             html.add(&drawing);
+            let level = result_words::level(evidence);
             let caption = format!(
                 "A dot is a trial. The line is the law g N / (1 + a (N - 1) + b N (N - 1)), the band its {level} interval at the numbers \
                  of CPUs that were measured; the dotted line is what ideal scaling would be. At the knee a further CPU adds less than \
@@ -42,7 +44,7 @@ impl Page for ScalingPage {
             );
             html.element("p", &[("class", &"caption")], caption);
         }
-        evidence.growth.iter().for_each(|growth| numbers(&mut html, growth, &level));
+        evidence.growth.iter().for_each(|growth| numbers(&mut html, growth, evidence));
         html
     }
 }
@@ -56,7 +58,7 @@ fn legend(html: &mut Html, curves: &[Growth]) {
 }
 
 /// The numbers of one curve, in words and as a table.
-fn numbers(html: &mut Html, growth: &Growth, level: &str) {
+fn numbers(html: &mut Html, growth: &Growth, evidence: &Evidence) {
     html.element("h3", &[], sentence_start(growth.fill.word()));
     let Some(law) = &growth.law else {
         let why = growth.why.as_deref().unwrap_or("it was not fitted");
@@ -64,19 +66,8 @@ fn numbers(html: &mut Html, growth: &Growth, level: &str) {
         return;
     };
     html.element("p", &[], result_words::knee_and_peak(law));
-    html.element("p", &[], parameters(law, level));
-    let rows: Vec<Vec<String>> = law
-        .curve
-        .iter()
-        .map(|at| {
-            let by_law = result_words::estimate(&at.x, number::figure);
-            let left = result_words::estimate(&at.efficiency, number::share);
-            vec![at.n.to_string(), number::figure(at.measured), by_law, left]
-        })
-        .collect();
-    let (by_law, left) = (format!("by the law [{level}]"), format!("left of each CPU [{level}]"));
-    let heads = ["CPUs", "measured (median)", &by_law, &left];
-    table(html, &heads, &[0, 1, 2, 3], &rows);
+    html.element("p", &[], parameters(law, &result_words::level(evidence)));
+    result_fields::on_page(html, &result_fields::law(evidence), &law.curve);
 }
 
 fn parameters(law: &Scaling, level: &str) -> String {

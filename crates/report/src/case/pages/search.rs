@@ -1,9 +1,9 @@
 //! What a search tried, what it left, and what it expects of each placement that is not out.
 
 use super::{About, Page};
+use crate::case::result_fields;
 use crate::case::result_words;
-use crate::markup::blocks::table;
-use crate::{CaseView, Html, number};
+use crate::{CaseView, Html};
 
 /// See [`About::docs`].
 pub struct Search;
@@ -32,14 +32,8 @@ impl Page for Search {
                 list.element("li", &[], words);
             });
         });
-        let rows: Vec<Vec<String>> = found
-            .ran
-            .iter()
-            .map(|ran| vec![ran.arm.clone(), ran.trials.to_string(), number::change(ran.to_winner)])
-            .collect();
-        if !rows.is_empty() {
-            let heads = ["placement that is not out", "trials", "expected against the winner, no claim"];
-            table(&mut html, &heads, &[1, 2], &rows);
+        if !found.ran.is_empty() {
+            result_fields::on_page(&mut html, &result_fields::search(), &found.ran);
         }
         html
     }

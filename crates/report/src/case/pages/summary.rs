@@ -9,6 +9,7 @@ use crate::case::headline::{self, Tone, sentence_start};
 use crate::case::locality_words;
 use crate::case::next_steps;
 use crate::case::notes;
+use crate::case::result_fields;
 use crate::case::unpinned;
 use crate::markup::blocks::{commands, table};
 use crate::{CaseView, Html, number};
@@ -97,19 +98,17 @@ fn unpinned_in_words(html: &mut Html, case: &CaseView) {
         html.element("p", &[], sentence);
     }
     let Some(unpinned) = unpinned::pool(&case.facts.evidence) else { return };
-    let sd = unpinned
-        .figure
-        .sd
-        .map(|sd| format!(", sd between trials {}", number::figure(sd)))
-        .unwrap_or_default();
+    let decimals = result_fields::decimals(&case.facts.evidence);
+    let shown = |value: f64| number::grouped(value, decimals);
+    let sd = unpinned.figure.sd.map(|sd| format!(", sd between trials {}", shown(sd))).unwrap_or_default();
     let used = unpinned.cpus_in_words().map(|used| format!(" It ran {used}.")).unwrap_or_default();
     html.within("p", &[], |p| {
         p.text(format!(
             "Unpinned: mean {}{sd}, {} trials, from {} to {}.{used}",
-            number::figure(unpinned.figure.mean),
+            shown(unpinned.figure.mean),
             unpinned.figure.n,
-            number::figure(unpinned.figure.min),
-            number::figure(unpinned.figure.max),
+            shown(unpinned.figure.min),
+            shown(unpinned.figure.max),
         ));
         if let Some(why) = &unpinned.mixture {
             p.text(" ").element("strong", &[], "It is a mixture, not a mean:");

@@ -2,6 +2,7 @@
 
 use super::{About, Page};
 use crate::case::drawings::{Kind, order};
+use crate::case::viewer;
 use crate::{CaseView, Html};
 
 /// See [`About::docs`].
@@ -20,23 +21,15 @@ impl Page for Time {
 
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
-        match order::draw(case.facts) {
-            Some(drawing) => {
-                let kinds = Kind::present(&case.facts.study.arms, &case.facts.evidence);
-                super::bars::legend(&mut html, &kinds, &|svg, kind| {
-                    order::marker(svg, kind, (9.0, 7.0), 4.2, "")
-                });
-                html.add(&drawing);
-                html.element(
-                    "p",
-                    &[("class", &"caption")],
-                    "Blocks are shaded in turn; within a block every arm runs once, in random order. The step line is the median of the pinned trials of a block that do not stand out: where it moves, the machine drifted, and comparisons within blocks do not. The axis does not start at zero.",
-                );
-            }
-            None => {
-                html.element("p", &[], "No trial has a figure yet.");
-            }
-        }
+        let Some(drawing) = order::draw(case.facts) else { return html };
+        let kinds = Kind::present(&case.facts.study.arms, &case.facts.evidence);
+        super::bars::legend(&mut html, &kinds, &|svg, kind| order::marker(svg, kind, (9.0, 7.0), 4.2, ""));
+        viewer::frame(&mut html, viewer::TRIALS, &drawing);
+        html.element(
+            "p",
+            &[("class", &"caption")],
+            "Blocks are shaded in turn; within a block every arm runs once, in random order. The step line is the median of the pinned trials of a block that do not stand out: where it moves, the machine drifted, and comparisons within blocks do not. The axis does not start at zero.",
+        );
         html
     }
 }

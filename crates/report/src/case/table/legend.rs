@@ -2,10 +2,10 @@
 
 use study::{Evidence, Facts, Role, Trust};
 
-use super::cpu_use;
 use super::page::Page;
 use crate::case::headline::sentence_start;
 use crate::case::locality_words;
+use crate::case::result_fields::cpu_use;
 use crate::case::screening_words;
 use crate::case::unpinned::{self, Unpinned};
 use crate::number;

@@ -3,10 +3,10 @@
 use study::Facts;
 use study::case::search_log::Found;
 
-use super::columns::{Cell, Head, Row, Table, print as columns};
+use super::columns;
 use super::page::Page;
+use crate::case::result_fields;
 use crate::case::result_words;
-use crate::{number, visible};
 
 /// How many placements are listed.
 const LISTED: usize = 8;
@@ -23,17 +23,8 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
 
 fn next_to_the_winner(out: &mut Page, found: &Found) {
     out.heading("Next to the winner, as the search's model expects (no claim)");
-    let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
-    let heads = vec![head("placement", false), head("trials", true), head("against the winner", true)];
-    let rows = found.ran.iter().take(LISTED).map(|ran| Row {
-        cells: vec![
-            Cell::plain(visible::one_line(&ran.arm)),
-            Cell::plain(ran.trials.to_string()),
-            Cell::plain(number::change(ran.to_winner)),
-        ],
-        why: String::new(),
-    });
-    let text = columns(&Table { heads, rows: rows.collect() }, out.style);
+    let listed = &found.ran[..found.ran.len().min(LISTED)];
+    let text = columns::print(&result_fields::in_terminal(&result_fields::search(), listed), out.style);
     out.text.push_str(&text);
     if found.ran.len() > LISTED {
         out.paragraph("  ", &format!("and {} more that are not out", found.ran.len() - LISTED));

@@ -10,7 +10,7 @@ use crate::markup::{Attributes, Html};
 use crate::svg::{self, Area, coordinate};
 
 /// Plain rules without variables, so that converters which know none draw it too.
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 
 /// Rounding of corners.
 const ROUND: f64 = 3.0;

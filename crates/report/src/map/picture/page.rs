@@ -4,6 +4,7 @@ use machine::irqs::Irq;
 use machine::{CpuSet, Machine};
 
 use super::Heat;
+use super::draw;
 use super::outline::Outline;
 use crate::case::html;
 use crate::map::machine_text;
@@ -25,7 +26,7 @@ const LEAST_SHARE: f64 = 0.01;
 /// The page.
 pub(super) fn render(machine: &Machine, heat: Option<&Heat>) -> String {
     let headline = Outline::of(machine).headline;
-    html::document(&format!("Machine - {headline}"), |body| {
+    html::document(&format!("Machine - {headline}"), draw::STYLE, |body| {
         body.within("header", &[], |header| {
             header.element("p", &[("class", &"kicker")], "pinwise map");
             header.element("h1", &[], "The machine");

@@ -1,0 +1,88 @@
+//! Advice of others as a plan: a profile of tuned, or a plan file.
+
+use std::path::Path;
+
+use advise::Planning;
+use machine::tuned_profile::{self, Advice};
+use machine::{Class, Fault, Plan, Root, untrusted};
+
+use crate::notes::note;
+
+/// tuned's own profiles have some 4 kB.
+const LONGEST_BYTES: u64 = 64 << 10;
+
+/// The plan that some advice is; what of it is not taken over is said on stderr.
+///
+/// # Errors
+/// It cannot be read, is malformed, or says nothing that a knob of pinwise sets.
+pub(super) fn of_advice(root: &Root, advice: &str) -> Result<Planning, Fault> {
+    if Path::new(advice).extension().is_some_and(|extension| extension == "toml") {
+        return Ok(Planning { plan: Plan::read(Path::new(advice))?, left_out: Vec::new() });
+    }
+    let profile = match advice.split_once(':') {
+        Some(("tuned", name)) => tuned_profile::read(root, name)?,
+        Some(("perftune", _)) => {
+            let remedy = "write the settings of perftune.yaml into a plan file by hand, see docs/apply.md";
+            return Err(Fault::new(Class::Usage, advice, "perftune is not read", remedy));
+        }
+        _ => {
+            let text = untrusted::file::read_text(Path::new(advice), LONGEST_BYTES).map_err(|e| {
+                Fault::io(
+                    advice,
+                    &e,
+                    "name tuned:PROFILE, a plan file (FILE.toml), or a tuned.conf that can be read",
+                )
+            })?;
+            tuned_profile::of_text(root, advice, &text)?
+        }
+    };
+    let Advice { plan, not_taken_over } = tuned_profile::advice(root, &profile);
+    not_taken_over.iter().for_each(|what| note!("pinwise: not taken over: {what}"));
+    match plan.settings.is_empty() {
+        true => Err(Fault::new(
+            Class::No,
+            advice,
+            "nothing of it is a setting that pinwise has a knob for",
+            "see 'pinwise list knobs' for those that there are",
+        )),
+        false => Ok(Planning { plan, left_out: not_taken_over }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Tree;
+
+    use super::*;
+
+    #[test]
+    fn profiles_and_files_become_plans() {
+        let folder = tempfile::tempdir().unwrap();
+        let [plan, profile] =
+            ["plan.toml", "tuned.conf"].map(|name| folder.path().join(name).display().to_string());
+        std::fs::write(&plan, "[[setting]]\nknob = \"swappiness\"\nvalue = \"1\"\n").unwrap();
+        std::fs::write(&profile, "[main]\ninclude=base\n[sysctl]\nvm.dirty_ratio=10\n").unwrap();
+        let base = "[sysctl]\nvm.swappiness=10\nkernel.hostname=x\n";
+        let root = Root::from_tree(Tree::new().file("/usr/lib/tuned/base/tuned.conf", base));
+        let values = |advice: &str| -> Vec<String> {
+            let settings = of_advice(&root, advice).unwrap().plan.settings;
+            settings.into_iter().map(|planned| format!("{}={}", planned.knob, planned.value)).collect()
+        };
+        assert_eq!(values(&plan), ["swappiness=1"]);
+        assert_eq!(values("tuned:base"), ["swappiness=10"]);
+        assert_eq!(values(&profile), ["swappiness=10", "dirty-ratio=10"]);
+        assert_eq!(of_advice(&root, "tuned:base").unwrap().left_out.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_a_plan_is_refused_with_a_remedy() {
+        let root =
+            Root::from_tree(Tree::new().file("/usr/lib/tuned/odd/tuned.conf", "[disk]\nreadahead=1\n"));
+        for advice in
+            ["tuned:none", "tuned:odd", "tuned:../x", "perftune:x.yaml", "/nowhere/tuned.conf", "", "x.toml"]
+        {
+            let fault = of_advice(&root, advice).unwrap_err();
+            assert!(!fault.remedy.is_empty(), "{advice}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+// The functions of the report's viewer that need no browser: node --test crates/report/viewer-tests/*.mjs
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const FILES = ["scales", "range", "columns", "nearest", "csv", "tables"];
+const NAMES = [
+  "SPREADS",
+  "addToColumns",
+  "cellNumber",
+  "csvPieces",
+  "csvText",
+  "emptyColumns",
+  "held",
+  "moved",
+  "nearest",
+  "placesWithin",
+  "sortedPlaces",
+  "ticks",
+  "zoomed",
+];
+const source = FILES.map((name) => readFileSync(new URL(`../src/case/viewer/${name}.js`, import.meta.url), "utf8"));
+const viewer = new Function(`"use strict";\n${source.join("\n")}\nreturn { ${NAMES.join(", ")} };`)();
+
+test("columns keep the least and the greatest value of every pixel", () => {
+  const count = 100_000;
+  const xs = Float64Array.from({ length: count }, (_, i) => i);
+  const ys = Float64Array.from(xs, (x) => Math.sin(x));
+  ys[77_777] = 40;
+  ys[77_778] = -40;
+  const columns = viewer.emptyColumns(1000);
+  viewer.addToColumns(columns, xs, ys, 0, count, 0, count);
+  assert.equal(Math.max(...columns.most), 40);
+  assert.equal(Math.min(...columns.least), -40);
+  assert.equal(columns.most[777], 40);
+  for (let column = 0; column < 1000; column++) {
+    const own = ys.subarray(column * 100, column * 100 + 100);
+    assert.equal(columns.least[column], Math.min(...own));
+    assert.equal(columns.most[column], Math.max(...own));
+  }
+});
+
+test("the last point of a range stands in the last column", () => {
+  const columns = viewer.emptyColumns(10);
+  viewer.addToColumns(columns, [5], [1], 0, 1, 0, 5);
+  assert.equal(columns.least[9], 1);
+  assert.equal(columns.least[0], Infinity);
+});
+
+test("places within a range are found among equal values and at both ends", () => {
+  const xs = [1, 2, 2, 3, 5];
+  assert.deepEqual(viewer.placesWithin(xs, 2, 3), [1, 4]);
+  assert.deepEqual(viewer.placesWithin(xs, 0, 9), [0, 5]);
+  assert.deepEqual(viewer.placesWithin(xs, 3.5, 4), [4, 4]);
+  assert.deepEqual(viewer.placesWithin([], 0, 1), [0, 0]);
+});
+
+test("the nearest point is the one that is nearest in pixels", () => {
+  const view = { left: 10, top: 20, width: 100, height: 50, xs: [0, 10], ys: [0, 1] };
+  const [xs, ys] = [[1, 5, 6, 9], [0.5, 0, 1, 0.5]];
+  // x = 5 and y = 0 stand at pixel (60, 70).
+  assert.deepEqual(viewer.nearest(xs, ys, view, 60, 70, 24), { place: 1, distance: 0 });
+  assert.equal(viewer.nearest(xs, ys, view, 66, 24, 24).place, 2);
+  assert.equal(viewer.nearest(xs, ys, view, 40, 45, 5), undefined);
+});
+
+test("a range stays within the whole, and zooms about its place", () => {
+  assert.deepEqual(viewer.held([-5, 5], [0, 100]), [0, 10]);
+  assert.deepEqual(viewer.held([95, 105], [0, 100]), [90, 100]);
+  assert.deepEqual(viewer.held([-50, 500], [0, 100]), [0, 100]);
+  assert.deepEqual(viewer.zoomed([0, 100], [0, 100], 25, 0.5), [12.5, 62.5]);
+  assert.deepEqual(viewer.moved([10, 20], [0, 100], 0.5), [15, 25]);
+  const [low, high] = viewer.held([5, 5], [0, 100]);
+  assert.ok(high > low);
+});
+
+test("every spread leads back, and zeros and hundreds stay finite", () => {
+  for (const spread of Object.values(viewer.SPREADS)) {
+    for (const value of [0.5, 12, 99]) assert.ok(Math.abs(spread.from(spread.to(value)) - value) < 1e-9);
+    assert.ok([0, 100].every((value) => Number.isFinite(spread.to(value))));
+  }
+});
+
+test("ticks are round, within the axis, and some of them", () => {
+  assert.deepEqual(viewer.ticks("linear", 0, 10, 5).map(({ text }) => text), ["0", "2", "4", "6", "8", "10"]);
+  assert.deepEqual(viewer.ticks("log", 0, 3, 5).map(({ text }) => text), ["1", "10", "100", "1,000"]);
+  assert.deepEqual(viewer.ticks("nines", 0.9, 3, 6).map(({ text }) => text), ["90 %", "99 %", "99.9 %"]);
+  for (const spread of ["linear", "log", "nines"]) {
+    for (const [low, high] of [[0.1, 0.10001], [1, 1], [0, 4.5]]) {
+      const found = viewer.ticks(spread, low, high, 6);
+      assert.ok(found.length <= 20);
+      assert.ok(found.every(({ at }) => at >= low - 1e-6 && at <= high + 1e-6), `${spread} ${JSON.stringify(found)}`);
+    }
+  }
+});
+
+test("CSV quotes what has to be quoted, and no name is a formula", () => {
+  const series = [{ name: '=cmd|"x",1', x: [1, 2], y: [0.5, 1e-7] }, { name: "cpu 5", x: [3], y: [4] }];
+  const plot = { x: { name: "trial" }, y: { name: "requests/s" }, series };
+  const text = viewer.csvPieces(plot).join("");
+  const hostile = `"'=cmd|""x"",1"`;
+  assert.equal(text, `series,trial,requests/s\r\n${hostile},1,0.5\r\n${hostile},2,1e-7\r\ncpu 5,3,4\r\n`);
+  assert.equal(viewer.csvText("a\nb"), '"a\nb"');
+});
+
+test("CSV has every point of a long series once", () => {
+  const x = Array.from({ length: 25_001 }, (_, i) => i);
+  const plot = { x: { name: "x" }, y: { name: "y" }, series: [{ name: "a", x, y: x }] };
+  const lines = viewer.csvPieces(plot).join("").trimEnd().split("\r\n");
+  assert.equal(lines.length, 25_002);
+  assert.equal(lines[10_001], "a,10000,10000");
+});
+
+test("cells are numbers by how they begin", () => {
+  const cells = { "10,244": 10244, "-26.1 % [-28.0, -24.3]": -26.1, "16.9k": 16900, "3 kernels": 3, "+4": 4 };
+  for (const [text, number] of Object.entries(cells)) assert.equal(viewer.cellNumber(text), number);
+  assert.equal(viewer.cellNumber("CPU 3"), undefined);
+});
+
+test("rows are in order, equal ones stay as they were, and what is not known comes last", () => {
+  assert.deepEqual(viewer.sortedPlaces(["9", "-", "1,000", "9"], true, false), [0, 3, 2, 1]);
+  assert.deepEqual(viewer.sortedPlaces(["9", "-", "1,000", "9"], true, true), [2, 0, 3, 1]);
+  assert.deepEqual(viewer.sortedPlaces(["cpu 10", "cpu 9", ""], false, false), [1, 0, 2]);
+});
