@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use bolero::check;
-use pinwise_change::emulated_kernel::EmulatedState;
-use pinwise_change::ledger::Session;
-use pinwise_change::status::status_with;
-use pinwise_change::{Hand, UndoOptions, undo};
+use change::act_samples::Machine;
+use change::emulated_kernel::EmulatedState;
+use change::ledger::Session;
+use change::status::status_with;
+use change::{Hand, UndoOptions, undo};
 use serde_json::Value;
 
 use crate::edits;
-use crate::every_act::Machine;
 
 /// A session that performed every act. Its lines are of format 1, without checksums.
 const EVERY_ACT: &str = include_str!("../../crates/change/tests/ledgers/format-1-every-act.jsonl");

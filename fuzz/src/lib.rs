@@ -6,9 +6,6 @@ mod case;
 #[cfg(test)]
 mod edits;
 #[cfg(test)]
-#[path = "../../crates/change/tests/every_act/mod.rs"]
-mod every_act;
-#[cfg(test)]
 mod ledger;
 #[cfg(test)]
 mod machine;

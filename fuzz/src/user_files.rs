@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use bolero::check;
+use change::act_samples;
+use change::apply::{self, ApplyOptions};
+use change::{Hand, UndoOptions, undo};
 use machine::distances::{CoreDistances, CoreGroup, CorePair, Estimate, FORMAT, MadeOn, Relation};
 use machine::distances::{MemoryCell, MemoryDistances};
 use machine::persistence::Manner;
 use machine::{Distances, Machine, Plan, Planned, Root, knobs};
-use pinwise_change::apply::{self, ApplyOptions};
-use pinwise_change::{Hand, UndoOptions, undo};
 use report::case::table::Style;
 use report::map::distances_text;
 use report::map::machine_text;
@@ -21,7 +22,6 @@ use study::Recipe;
 use study::engine::prepare::resolve;
 
 use crate::edits;
-use crate::every_act;
 
 /// A machine of two nodes, and what it was read from.
 fn two_nodes() -> &'static (Root, Machine) {
@@ -104,7 +104,7 @@ fn a_plan() {
         let (root, _) = two_nodes();
         let Some(text) = text(bytes, &plans, edits::to_toml) else { return };
         let Ok(plan) = Plan::parse(&text) else { return };
-        let kernel = every_act::Machine::new().kernel;
+        let kernel = act_samples::Machine::new().kernel;
         let foreseen = apply::foresee(root, &kernel, &plan, &[]);
         plan_text::foreseen(&foreseen, true, Style::default());
         serde_json::to_string(&foreseen).unwrap();

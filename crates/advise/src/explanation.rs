@@ -182,7 +182,7 @@ fn explanation(
     }
     let server = waterfall(&of_server);
     let slower = slower(facts, basis, &server.total, arm, against);
-    let mut claims = claim::claims(&found, server.total.from.max(server.total.to), slower);
+    let mut claims = claim::claims(&found, server.total.larger(), slower);
     for crossing in cross_cpu_wakeups::claims(&pairs, slower, &server) {
         // By how often it happens it is known better than by whether the rule found it.
         claims.retain(|claim| claim.id != crossing.id);

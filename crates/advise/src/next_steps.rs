@@ -14,7 +14,7 @@ use crate::caveats::{self, Caveat};
 use crate::finding::Finding;
 use crate::plan::{best_placement, plan};
 use more_blocks::more_blocks;
-pub use program_names::{LoadOptions, Server};
+pub use program_names::{LoadOptions, Server, own_name};
 use program_names::{load_options, server};
 
 /// From this share of the trials on in which the load was the limit, it is what hides differences.

@@ -1,7 +1,7 @@
 //! What each act means to the kernel: one file a kind, behind one trait.
 //!
 //! A new act is a variant of [`Act`](machine::Act), a file here, and a line in each list of this module. The file says what the act means
-//! to the kernel ([`Operation`]) and, in its module `sample`, what the tests of all kinds have to know of it (`Sampled`).
+//! to the kernel ([`Operation`]) and, in its module `sample`, what the tests that cover every kind have to know of it (`Sampled`).
 
 mod boot_words;
 mod cgroup_creation;
@@ -88,7 +88,7 @@ pub fn operation(act: &Act) -> Box<dyn Operation + '_> {
     }
 }
 
-/// The samples of each kind, for the tests of all kinds. They are performed in this order: a later one may use what an earlier one makes.
+/// The samples of each kind, in the order in which they are performed: a later one may use what an earlier one makes.
 #[cfg(any(test, feature = "emulated"))]
 const SAMPLES: &[fn(&samples::Machine) -> Vec<Act>] = &[
     kernel_file::sample::acts,

@@ -1,14 +1,8 @@
 //! The controller's end of one agent.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
-use std::io::{BufReader, Read};
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -18,12 +12,13 @@ use machine::devices::path::PathEnd;
 use machine::{Class, Fault};
 
 use crate::agent::VERB;
+use crate::agent_process::{AgentProcess, Heard};
 use crate::clock::{Clock, RoundTrip};
 use crate::host::HostSpec;
 use crate::protocol::{Answer, Ask, Hello, Line, PROTOCOL, PartEnded, Reply, Request};
+use crate::staging;
 use crate::transport::Transport;
 use crate::verb_seen::VerbSeen;
-use crate::{staging, wire};
 
 /// An agent that hears nothing for this long takes everything back: longer than a cut that TCP bridges unseen, short enough that a load
 /// does not go on for long without anybody who wants it.
@@ -41,28 +36,17 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Round trips when a host is connected: the shortest of them bounds the error of the clock's offset.
 const FIRST_ROUND_TRIPS: usize = 16;
 
-/// The last of standard error that is kept, bytes.
-const KEPT_OF_STDERR: usize = 2_000;
-
 /// How long an agent may take to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The same while it has a verb take back what that changed.
 const GRACE_OF_VERB: Duration = Duration::from_secs(25);
 
-enum Heard {
-    Line(Line),
-    End(Option<Fault>),
-}
-
 /// An agent that runs on another host. Dropping it ends the agent, which takes back what it changed.
 #[derive(Debug)]
 pub struct Connection {
     host: HostSpec,
-    child: Child,
-    input: Option<ChildStdin>,
-    heard: Receiver<Heard>,
-    stderr: Arc<Mutex<VecDeque<u8>>>,
+    process: AgentProcess,
     hello: Hello,
     clock: Clock,
     next_id: u64,
@@ -85,28 +69,12 @@ impl Connection {
     pub fn open(host: &HostSpec, exe: &Path, transport: &Transport) -> Result<Self, Fault> {
         host.check()?;
         let there = staging::stage(host, exe, transport)?;
-        let mut command = transport.command(host, &[&there, VERB])?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C is for the controller, which ends its agents in order; ssh would die of it at once.
-        command.process_group(0);
-        let mut child = command.spawn().map_err(|error| {
-            let program = command.get_program().to_string_lossy().into_owned();
-            Fault::io(
-                format!("host {}: {program}", host.name),
-                &error,
-                "install it (openssh-client, slurm-client)",
-            )
-        })?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let (input, stderr) = (child.stdin.take(), stderr.map(last_of).unwrap_or_default());
-        let heard = listen(stdout, format!("host {}", host.name));
+        let process = AgentProcess::start(transport.command(host, &[&there, VERB])?, host)?;
         let mut connection = Self {
             host: host.clone(),
-            child,
-            input,
-            heard,
-            stderr,
-            hello: unknown(),
+            process,
+            // Until it has said who it is.
+            hello: Hello::default(),
             clock: Clock::default(),
             next_id: 0,
             heartbeat: None,
@@ -186,7 +154,10 @@ impl Connection {
     }
 
     /// One round trip for the clock.
-    fn compare_clocks(&mut self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// The agent is lost.
+    pub(crate) fn compare_clocks(&mut self) -> Result<(), Fault> {
         let sent_ns = monotonic_ns();
         match self.ask(Ask::Clock)? {
             Answer::Clock { received_ns, sent_ns: replied_ns } => {
@@ -230,28 +201,21 @@ impl Connection {
     fn send(&mut self, ask: Ask) -> Result<u64, Fault> {
         let id = self.next_id;
         self.next_id += 1;
-        let sent = match &mut self.input {
-            Some(input) => wire::send(input, &Request { id, ask }),
-            None => Err(std::io::ErrorKind::BrokenPipe.into()),
-        };
+        let sent = self.process.send(&Request { id, ask });
         self.asked_at = Instant::now();
         sent.map(|()| id).map_err(|error| self.lost(error))
     }
 
     /// The next line; `None` when none came in time.
     fn next(&mut self, at_most: Duration) -> Result<Option<Line>, Fault> {
-        let heard = match self.heard.recv_timeout(at_most) {
-            Ok(heard) => heard,
-            Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Heard::End(None),
-        };
-        match heard {
-            Heard::Line(line) => {
+        match self.process.hear(at_most) {
+            None => Ok(None),
+            Some(Heard::Line(line)) => {
                 self.heard_at = Instant::now();
                 Ok(Some(line))
             }
-            Heard::End(None) => Err(self.lost("its agent has ended")),
-            Heard::End(Some(fault)) => {
+            Some(Heard::End(None)) => Err(self.lost("its agent has ended")),
+            Some(Heard::End(Some(fault))) => {
                 self.lost.set(true);
                 Err(fault)
             }
@@ -293,24 +257,12 @@ impl Connection {
 
     /// Whether the agent has ended, or ends soon, and says that nothing is left.
     pub fn ended_well(&mut self) -> bool {
-        drop(self.input.take());
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until {
-            match self.child.try_wait() {
-                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-                Ok(Some(status)) => return status.success(),
-                Err(_) => return false,
-            }
-        }
-        false
+        matches!(self.process.ended_within(GRACE), Ok(Some(status)) if status.success())
     }
 
     fn lost(&self, cause: impl std::fmt::Display) -> Fault {
         self.lost.set(true);
-        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        let printed: Vec<u8> = stderr.iter().copied().collect();
-        let printed = String::from_utf8_lossy(&printed);
-        let cause = match printed.trim() {
+        let cause = match self.process.printed().as_str() {
             "" => cause.to_string(),
             printed => format!("{cause}\n{printed}"),
         };
@@ -325,78 +277,15 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // The end of its input makes the agent take everything back and end.
-        drop(self.input.take());
-        let grace = if self.verb.runs && !self.is_lost() { GRACE_OF_VERB } else { GRACE };
-        let until = Instant::now() + grace;
-        while Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.end_within(if self.verb.runs && !self.is_lost() { GRACE_OF_VERB } else { GRACE });
     }
 }
 
 /// How long an answer may take.
 fn patience(ask: &Ask) -> Duration {
     match ask {
-        Ask::Capture => LOST_AT_WORK_AFTER,
-        Ask::MakeFolder | Ask::RemoveFolder { .. } => LOST_AT_WORK_AFTER,
+        Ask::Capture | Ask::MakeFolder | Ask::RemoveFolder { .. } => LOST_AT_WORK_AFTER,
         Ask::Put { .. } | Ask::List { .. } | Ask::Read { .. } => LOST_AT_WORK_AFTER,
         _ => LOST_AFTER,
     }
-}
-
-/// Who has not answered yet.
-fn unknown() -> Hello {
-    Hello {
-        protocol: 0,
-        version: String::new(),
-        hostname: String::new(),
-        boot_id: String::new(),
-        arch: String::new(),
-        cpus_online: 0,
-        root: false,
-        controller: None,
-    }
-}
-
-/// Reads lines on a thread of its own.
-fn listen(stdout: Option<impl Read + Send + 'static>, name: String) -> Receiver<Heard> {
-    let (send, heard) = mpsc::channel();
-    if let Some(stdout) = stdout {
-        std::thread::spawn(move || {
-            let mut stdout = BufReader::new(stdout);
-            loop {
-                let (next, is_last) = match wire::receive(&mut stdout, &name) {
-                    Ok(Some(line)) => (Heard::Line(line), false),
-                    Ok(None) => (Heard::End(None), true),
-                    Err(fault) => (Heard::End(Some(fault)), true),
-                };
-                if send.send(next).is_err() || is_last {
-                    return;
-                }
-            }
-        });
-    }
-    heard
-}
-
-/// Keeps the last of what is printed on standard error.
-fn last_of(mut stderr: impl Read + Send + 'static) -> Arc<Mutex<VecDeque<u8>>> {
-    let kept = Arc::new(Mutex::new(VecDeque::new()));
-    let into = Arc::clone(&kept);
-    std::thread::spawn(move || {
-        let mut buffer = [0; 512];
-        while let Ok(bytes @ 1..) = stderr.read(&mut buffer) {
-            let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend(&buffer[..bytes]);
-            let beyond = kept.len().saturating_sub(KEPT_OF_STDERR);
-            kept.drain(..beyond);
-        }
-    });
-    kept
 }

@@ -67,6 +67,20 @@ pub(crate) fn hostile(host: &str, name: &str, cause: String) -> Fault {
     Fault::new(Class::WorkloadFailed, format!("host {host}: folder {name}"), cause, remedy)
 }
 
+/// That nothing is at `into`, not even a link that leads nowhere: a copy replaces nothing.
+///
+/// # Errors
+/// Something is there already.
+pub fn nothing_at(into: &Path) -> Result<(), Fault> {
+    match std::fs::symlink_metadata(into) {
+        Ok(_) => {
+            let remedy = "choose another folder with -o, or remove it";
+            Err(Fault::new(Class::Usage, into.display(), "is there already", remedy))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
 /// The copy.
 pub(crate) struct FetchedFolder {
     folder: OwnFolder,
@@ -78,10 +92,7 @@ impl FetchedFolder {
     /// # Errors
     /// Something is there already, or it cannot be written.
     pub(crate) fn make(into: &Path, listed: &[Listed]) -> Result<Self, Fault> {
-        if std::fs::symlink_metadata(into).is_ok() {
-            let remedy = "choose another folder with -o, or remove it";
-            return Err(Fault::new(Class::Usage, into.display(), "is there already", remedy));
-        }
+        nothing_at(into)?;
         let folder = OwnFolder::make(into, Reach::Everybody)?;
         for Listed { path, bytes, private } in listed {
             let (above, name) = path.rsplit_once('/').unwrap_or(("", path.as_str()));

@@ -66,12 +66,13 @@ pub fn of_flag(words: &str) -> Result<Vec<HostSpec>, Fault> {
 /// Hosts of a file and of flags together: first those of the file.
 ///
 /// # Errors
-/// As [`read`] and [`of_flag`].
+/// As [`read`] and [`of_flag`]; a host is in more than one of them.
 pub fn given(file: Option<&Path>, flags: &[String]) -> Result<Vec<HostSpec>, Fault> {
     let mut hosts = file.map(read).transpose()?.unwrap_or_default();
     for words in flags {
         hosts.extend(of_flag(words)?);
     }
+    host::check_all(&hosts)?;
     Ok(hosts)
 }
 

@@ -16,7 +16,9 @@
 )]
 
 pub mod agent;
+mod agent_process;
 mod binary_hash;
+mod child_end;
 pub mod clock;
 mod connection;
 mod control_folder;
@@ -36,6 +38,7 @@ mod verb_seen;
 pub mod wire;
 
 pub use connection::Connection;
+pub use fetched_folder::nothing_at;
 pub use host::{HostSpec, Role, Via};
 pub use load_hosts::{LoadHosts, PartSeen};
 pub use protocol::Verb;

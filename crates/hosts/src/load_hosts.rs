@@ -107,10 +107,11 @@ impl LoadHosts {
         Ok(hosts)
     }
 
-    /// Forgets agents that are gone: one that heard nothing for long, while a server took its time to start, has ended in good order.
+    /// Compares clocks, and forgets agents that are gone: one that heard nothing for long, while a server took its time to start, has ended
+    /// in good order.
     fn forget_those_that_ended(&mut self) {
         for slot in &mut self.connections {
-            if slot.as_mut().is_some_and(|connection| connection.ask(Ask::Clock).is_err()) {
+            if slot.as_mut().is_some_and(|connection| connection.compare_clocks().is_err()) {
                 *slot = None;
             }
         }

@@ -206,7 +206,7 @@ pub enum Answer {
 }
 
 /// Who an agent is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Hello {
     /// [`PROTOCOL`] of the agent.
     pub protocol: u32,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use machine::{Class, Fault};
 
@@ -86,10 +87,26 @@ pub fn in_parallel<T: Sync>(
     }
 }
 
+/// As [`in_parallel`], with what came of each, in the order of the list; none of one that was not taken, since `interrupted` was raised.
+pub fn answers_in_parallel<T: Sync, R: Send>(
+    list: &[T],
+    at_most: usize,
+    interrupted: &AtomicBool,
+    answer: &(dyn Fn(&T) -> R + Sync),
+) -> Vec<Option<R>> {
+    let slots: Vec<(&T, Mutex<Option<R>>)> = list.iter().map(|one| (one, Mutex::new(None))).collect();
+    // That a signal came is seen by the slots that stay empty.
+    let _ = in_parallel(&slots, at_most, interrupted, "", &|(one, slot)| {
+        let answered = answer(one);
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(answered);
+    });
+    slots.into_iter().map(|(_, slot)| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::sync::{Barrier, Mutex};
+    use std::sync::Barrier;
 
     use super::*;
 
@@ -158,6 +175,20 @@ mod tests {
         let fault = hand_over(&hosts(9), 1, &interrupted, &capture, &each).unwrap_err();
         assert_eq!(fault.class, Class::Interrupted);
         assert_eq!((reached.into_inner(), seen.into_inner().unwrap()), (2, vec!["node0".to_string()]));
+    }
+
+    #[test]
+    fn answers_stand_in_the_order_of_the_list_and_what_was_not_taken_has_none() {
+        let numbers: Vec<usize> = (0..50).collect();
+        let answers = answers_in_parallel(&numbers, 8, &AtomicBool::new(false), &|number: &usize| number + 1);
+        assert_eq!(answers, (1..=50).map(Some).collect::<Vec<_>>());
+        let interrupted = AtomicBool::new(false);
+        let until_three = |number: &usize| {
+            interrupted.store(*number == 3, Ordering::SeqCst);
+            *number
+        };
+        let answers = answers_in_parallel(&[2_usize, 3, 4], 1, &interrupted, &until_three);
+        assert_eq!(answers, [Some(2), Some(3), None]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) struct VerbSeen {
     pub(crate) runs: bool,
     /// Lines of its standard error that nobody has taken yet.
     pub(crate) printed: Vec<String>,
-    /// Its end, until somebody takes it.
+    /// Its end, until it is taken.
     pub(crate) end: Option<VerbEnd>,
     /// The folder of its run on that host.
     pub(crate) folder: Option<PathBuf>,

@@ -15,6 +15,7 @@
 
 mod clock;
 pub mod drive;
+mod errno;
 mod flags;
 pub mod generator;
 mod interference;

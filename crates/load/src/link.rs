@@ -8,6 +8,8 @@ use machine::{Class, Fault};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket, socket_with};
 
+use crate::errno::last_error;
+
 /// The link between this host and one other.
 pub(crate) struct Link {
     /// Number of the interface here.
@@ -75,10 +77,6 @@ pub(crate) fn bind_to_frames(socket: &OwnedFd, interface: u32, kind: u16) -> Res
         0 => Ok(()),
         _ => Err(last_error()),
     }
-}
-
-fn last_error() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
 
 /// The name of the interface that has this address.

@@ -4,6 +4,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
+use crate::errno::last_error;
+
 /// Blocks SIGTERM and SIGINT for the calling thread and gives a descriptor that becomes readable when one arrives
 /// (signalfd(2)). Call it before other threads start: they inherit the mask.
 pub(crate) fn terminate() -> Result<OwnedFd, Errno> {
@@ -19,7 +21,7 @@ pub(crate) fn terminate() -> Result<OwnedFd, Errno> {
             return Err(Errno::from_raw_os_error(error));
         }
         match libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
-            -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+            -1 => Err(last_error()),
             fd => Ok(OwnedFd::from_raw_fd(fd)),
         }
     }

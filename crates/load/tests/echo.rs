@@ -54,18 +54,23 @@ fn figure(document: &Document, name: &str) -> f64 {
     document.outcome.figures[name]
 }
 
+/// Drives 500 messages of this load over two connections.
+fn every_message_comes_back(server: &Echo, load: LatencyLoad) {
+    let what = format!("{:?} {}", load.transport, load.message_bytes);
+    let load = LatencyLoad { connections: 2, max_requests: Some(500), seconds: 20.0, ..load };
+    let document = load.drive(server.at, Course::default()).unwrap();
+    assert_eq!(document.broken, None, "{what}");
+    let (completed, failed) = (figure(&document, "completed"), figure(&document, "failed"));
+    assert_eq!((completed, failed), (500.0, 0.0), "{what}");
+}
+
 #[test]
 fn every_message_comes_back_over_each_transport() {
     let server = Echo::start();
     for transport in TRANSPORTS {
         for message_bytes in [16, 1024, 40_000] {
             // More of the large datagrams at a time than fit into a socket's buffer would be lost.
-            let load = LatencyLoad { message_bytes, prefetch: 1, connections: 2, ..short(transport) };
-            let load = LatencyLoad { max_requests: Some(500), seconds: 20.0, ..load };
-            let document = load.drive(server.at, Course::default()).unwrap();
-            assert_eq!(document.broken, None, "{transport:?} {message_bytes}");
-            let (completed, failed) = (figure(&document, "completed"), figure(&document, "failed"));
-            assert_eq!((completed, failed), (500.0, 0.0), "{transport:?} {message_bytes}");
+            every_message_comes_back(&server, LatencyLoad { message_bytes, prefetch: 1, ..short(transport) });
         }
     }
 }
@@ -75,13 +80,8 @@ fn every_message_comes_back_as_the_body_of_an_answer() {
     let server = Echo::speaking(true);
     for transport in [Transport::Tcp, Transport::Unix] {
         for (message_bytes, prefetch) in [(16, 8), (1024, 64), (400_000, 2)] {
-            let load =
-                LatencyLoad { message_bytes, prefetch, http: true, connections: 2, ..short(transport) };
-            let load = LatencyLoad { max_requests: Some(500), seconds: 20.0, ..load };
-            let document = load.drive(server.at, Course::default()).unwrap();
-            assert_eq!(document.broken, None, "{transport:?} {message_bytes}");
-            let (completed, failed) = (figure(&document, "completed"), figure(&document, "failed"));
-            assert_eq!((completed, failed), (500.0, 0.0), "{transport:?} {message_bytes}");
+            let load = LatencyLoad { message_bytes, prefetch, http: true, ..short(transport) };
+            every_message_comes_back(&server, load);
         }
     }
 }

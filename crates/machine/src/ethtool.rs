@@ -18,7 +18,7 @@ pub use figure::Figure;
 pub use messages::order;
 pub(crate) use messages::{Question, family_question};
 pub use netlink::acknowledged;
-pub(crate) use netlink::{answer, attribute, attributes, number};
+pub(crate) use netlink::{REQUEST, answer, attribute, attributes, message, number};
 pub use offload::Offload;
 pub use report::Report;
 

@@ -1,6 +1,8 @@
 //! What the settings of a plan ask a machine for, one by one: the knobs' own acts, so that what is written down for another program and
 //! what pinwise would do itself cannot differ.
 
+use std::collections::BTreeSet;
+
 use crate::{Act, Fault, Plan, Planned, Root, knobs};
 
 /// One setting of a plan with its acts.
@@ -14,18 +16,16 @@ pub struct PlannedActs {
 
 /// The settings of `plan` with their acts on the machine that `root` shows. Of several settings of one object the last one counts.
 pub fn of(root: &Root, plan: &Plan) -> Vec<PlannedActs> {
-    let settings = plan.settings.iter().enumerate();
-    let is_last = |(i, planned): &(usize, &Planned)| {
-        let setting = planned.setting();
-        !plan.settings[i + 1..].iter().any(|later| later.setting().same_object(&setting))
+    let mut objects = BTreeSet::new();
+    let from_the_last = plan.settings.iter().rev();
+    let mut last: Vec<&Planned> =
+        from_the_last.filter(|planned| objects.insert((&planned.knob, &planned.target))).collect();
+    last.reverse();
+    let with_acts = |planned: &Planned| PlannedActs {
+        planned: planned.clone(),
+        acts: knobs::acts(root, &planned.setting()),
     };
-    settings
-        .filter(is_last)
-        .map(|(_, planned)| PlannedActs {
-            planned: planned.clone(),
-            acts: knobs::acts(root, &planned.setting()),
-        })
-        .collect()
+    last.into_iter().map(with_acts).collect()
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod guest_name;
 mod io_priority;
 pub mod irqbalance_socket;
 mod live;
+mod netlink_channel;
 mod netns;
 mod paths;
 mod read_budget;

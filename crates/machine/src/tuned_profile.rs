@@ -5,6 +5,6 @@ mod reader;
 mod settings;
 mod variables;
 
-pub use parser::{Section, parse};
-pub use reader::{FOLDERS, Profile, of_text, read};
+pub use parser::Section;
+pub use reader::{Profile, of_text, read};
 pub use settings::{Advice, advice};

@@ -18,8 +18,8 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -
 
 /// The speed of a link: `25 Gbit/s`, `100 Mbit/s`.
 pub fn link_speed(mbit_per_s: u64) -> String {
-    match mbit_per_s % 1000 {
-        0 => format!("{} Gbit/s", mbit_per_s / 1000),
+    match mbit_per_s {
+        _ if mbit_per_s >= 1000 && mbit_per_s.is_multiple_of(1000) => format!("{} Gbit/s", mbit_per_s / 1000),
         _ => format!("{mbit_per_s} Mbit/s"),
     }
 }

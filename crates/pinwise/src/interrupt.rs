@@ -54,28 +54,27 @@ fn answered(flag: Arc<AtomicBool>) -> Result<Arc<AtomicBool>, Fault> {
     Ok(flag)
 }
 
-/// Raised by each SIGUSR1, with which somebody asks for what is there so far.
+/// Raised by each SIGUSR1, which asks for what is there so far.
 pub fn request() -> Result<Arc<AtomicBool>, Fault> {
-    let flag = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGUSR1, Arc::clone(&flag)).map_err(|e| cannot_heed(SIGUSR1, &e))?;
-    Ok(flag)
+    raised_by(SIGUSR1)
 }
 
 /// From here on a hang-up of the terminal changes nothing.
 pub fn ignore_hang_ups() -> Result<(), Fault> {
-    catch(SIGHUP)
+    raised_by(SIGHUP).map(drop)
 }
 
 /// From here on a file that would grow beyond the limit on its size (RLIMIT_FSIZE) fails to be written, instead of ending the process in
 /// the middle. Caught and not ignored: what is executed has the usual disposition again.
 pub fn fail_writes_beyond_the_limit() -> Result<(), Fault> {
-    catch(SIGXFSZ)
+    raised_by(SIGXFSZ).map(drop)
 }
 
-fn catch(signal: i32) -> Result<(), Fault> {
-    let unheeded = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal, unheeded).map_err(|e| cannot_heed(signal, &e))?;
-    Ok(())
+/// A flag that this signal raises from here on, instead of what it usually does.
+fn raised_by(signal: i32) -> Result<Arc<AtomicBool>, Fault> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(|e| cannot_heed(signal, &e))?;
+    Ok(flag)
 }
 
 fn cannot_heed(signal: i32, e: &std::io::Error) -> Fault {

@@ -2,19 +2,16 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on is to fail there")]
 
+mod docs_page;
 mod folder_copy;
 mod place;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use docs_page::{DuckDb, between, page, root};
 use folder_copy::copy;
 use place::Place;
 use serde_json::Value;
-
-/// How a query begins in the docs; it ends with the next double quote.
-const BEGINS: &str = "duckdb -c \"";
 
 /// Prints what a query answers as a list of JSON objects, as the option `-json` of the command line does.
 const PYTHON: &str = "
@@ -23,46 +20,10 @@ answer = duckdb.sql(sys.argv[1])
 print(json.dumps([dict(zip(answer.columns, row)) for row in answer.fetchall()], default=str))
 ";
 
-/// What runs a query here: the command line of DuckDB, or its module for Python.
-enum DuckDb {
-    CommandLine,
-    Python,
-}
-
-impl DuckDb {
-    fn installed() -> Option<Self> {
-        let works = |program: &str, arguments: [&str; 2]| {
-            Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
-        };
-        if works("duckdb", ["-c", "SELECT 1"]) {
-            return Some(Self::CommandLine);
-        }
-        works("python3", ["-c", "import duckdb"]).then_some(Self::Python)
-    }
-
-    /// The rows of the answer, as objects by the names of the columns.
-    fn ask(&self, place: &Place, query: &str) -> Vec<Value> {
-        let (program, before) = match self {
-            Self::CommandLine => ("duckdb", ["-json", "-c"]),
-            Self::Python => ("python3", ["-c", PYTHON]),
-        };
-        let output =
-            Command::new(program).args(before).arg(query).current_dir(place.dir.path()).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{query}\n{stderr}");
-        let rows = serde_json::from_slice(&output.stdout);
-        rows.unwrap_or_else(|error| panic!("{query}: {error}\n{}", String::from_utf8_lossy(&output.stdout)))
-    }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// All queries of the page, in order.
-fn queries() -> Vec<String> {
-    let page = fs::read_to_string(root().join("docs/fleet.md")).unwrap();
-    page.split(BEGINS).skip(1).map(|rest| rest.split('"').next().unwrap().to_string()).collect()
+/// The rows of the answer to a query, as objects by the names of the columns.
+fn rows(duckdb: &DuckDb, place: &Place, query: &str) -> Vec<Value> {
+    let text = duckdb.answer(place, &["-json"], PYTHON, query);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{query}: {error}\n{text}"))
 }
 
 /// Four hosts of one shape: the third has other huge pages, and the fourth does not know its own.
@@ -79,22 +40,20 @@ fn table(place: &Place) {
 
 #[test]
 fn every_query_of_the_page_answers_what_it_says() {
-    let queries = queries();
+    let queries = between(&page("fleet.md"), "duckdb -c \"", "\"");
     assert!(
         queries.len() >= 5 && queries.iter().all(|query| query.contains("'fleet.parquet'")),
         "{queries:#?}"
     );
-    let Some(duckdb) = DuckDb::installed() else {
-        return eprintln!("skipped: neither duckdb nor python3 with the module duckdb is installed");
-    };
+    let Some(duckdb) = DuckDb::installed() else { return };
     let place = Place::new();
     table(&place);
     let answer = |marks: &[&str]| {
         let query = queries.iter().find(|query| marks.iter().all(|mark| query.contains(mark)));
-        duckdb.ask(&place, query.unwrap_or_else(|| panic!("no query has {marks:?}")))
+        rows(&duckdb, &place, query.unwrap_or_else(|| panic!("no query has {marks:?}")))
     };
     for query in &queries {
-        assert!(!duckdb.ask(&place, query).is_empty(), "{query}");
+        assert!(!rows(&duckdb, &place, query).is_empty(), "{query}");
     }
     let shapes = answer(&["count(DISTINCT host)"]);
     assert_eq!((shapes.len(), &shapes[0]["hosts"]), (1, &4.into()), "{shapes:?}");

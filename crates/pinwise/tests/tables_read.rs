@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on is to fail there")]
 
+mod docs_page;
 mod place;
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 
+use docs_page::{DuckDb, between, page, printed, works};
 use place::Place;
 use probe::account::{Account, CpuAccount, Interruptions, Source, Stretches, TaskAccount, ThreadAccount};
 use probe::ring::{Recorder, Session};
@@ -22,15 +22,9 @@ const WORST: u64 = 5;
 /// Prints what DuckDB answers.
 const ASK: &str = "import sys, duckdb\nprint(duckdb.sql(sys.argv[1]))";
 
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tables.md");
-    std::fs::read_to_string(path).unwrap()
-}
-
 /// The examples of a language.
 fn examples(page: &str, language: &str) -> Vec<String> {
-    let begins = format!("```{language}\n");
-    page.split(&begins).skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect()
+    between(page, &format!("```{language}\n"), "```")
 }
 
 fn stretches(count: u64, total_ns: u64) -> Stretches {
@@ -103,23 +97,9 @@ fn written(place: &Place, page: &str) {
     }
 }
 
-fn works(program: &str, arguments: [&str; 2]) -> bool {
-    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
-}
-
-/// What a program prints in a place.
-fn printed(place: &Place, program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).current_dir(place.dir.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program} {arguments:#?}\n{stderr}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(!text.trim().is_empty(), "{program} {arguments:#?} prints nothing");
-    text
-}
-
 #[test]
 fn every_table_has_the_columns_of_the_page_and_no_others() {
-    let (place, page) = (recorded(), page());
+    let (place, page) = (recorded(), page("tables.md"));
     let columns = page.split("## Columns").nth(1).unwrap();
     let lists: Vec<&str> = columns.split("\n- **").skip(1).collect();
     assert_eq!(lists.len(), 9, "{lists:#?}");
@@ -136,7 +116,7 @@ fn every_table_has_the_columns_of_the_page_and_no_others() {
 
 #[test]
 fn every_file_that_an_example_reads_is_written_by_a_command_of_the_page() {
-    let (place, page) = (recorded(), page());
+    let (place, page) = (recorded(), page("tables.md"));
     written(&place, &page);
     let examples = [examples(&page, "sql"), examples(&page, "python")].concat();
     assert!(examples.len() >= 8, "{examples:#?}");
@@ -151,17 +131,11 @@ fn every_file_that_an_example_reads_is_written_by_a_command_of_the_page() {
 
 #[test]
 fn the_queries_of_the_page_are_answered_by_duckdb() {
-    let is_program = works("duckdb", ["-c", "SELECT 1"]);
-    if !is_program && !works("python3", ["-c", "import duckdb"]) {
-        return eprintln!("skipped: neither duckdb nor python3 with the module duckdb is installed");
-    }
-    let (place, page) = (recorded(), page());
+    let Some(duckdb) = DuckDb::installed() else { return };
+    let (place, page) = (recorded(), page("tables.md"));
     written(&place, &page);
     for query in examples(&page, "sql") {
-        let text = match is_program {
-            true => printed(&place, "duckdb", &["-c", &query]),
-            false => printed(&place, "python3", &["-c", ASK, &query]),
-        };
+        let text = duckdb.answer(&place, &[], ASK, &query);
         assert!(!query.contains("'tasks.parquet'") || text.contains("hog"), "{text}");
         assert!(!query.contains("GROUP BY name") || text.contains("worker"), "{text}");
     }
@@ -169,7 +143,7 @@ fn the_queries_of_the_page_are_answered_by_duckdb() {
 
 #[test]
 fn the_python_of_the_page_runs() {
-    let (place, page) = (recorded(), page());
+    let (place, page) = (recorded(), page("tables.md"));
     written(&place, &page);
     for (module, needs) in [("pandas", "import pandas, pyarrow"), ("polars", "import polars")] {
         let begins = format!("import {module}\n");

@@ -10,7 +10,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 /// Rows that are kept until they are written together, column by column.
 pub(crate) const ROWS_TOGETHER: usize = 20_000;
 
-/// Compressed with zstd, and by whom.
+/// Compressed with zstd, and written by this version of pinwise.
 pub(crate) fn properties() -> WriterPropertiesPtr {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

@@ -161,7 +161,7 @@ pub(crate) fn path_file(host: &str) -> String {
 
 /// Those of the hosts of the recipe. Cases of earlier versions have none.
 fn paths(case: &Case, missing: &mut Vec<Missing>) -> Vec<NetworkPath> {
-    // The name of a host in a case of somebody else is checked before it is a part of a path.
+    // A case may come from elsewhere: the name of a host in it is checked before it is a part of a path.
     let hosts = case.study.recipe.hosts.iter().filter(|host| host.check().is_ok());
     let path = |host: &HostSpec| {
         let file = format!("hosts/{}", path_file(&host.name));

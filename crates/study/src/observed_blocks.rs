@@ -18,7 +18,7 @@ use crate::search::Stage;
 use crate::statistics::draws::Draws;
 use crate::statistics::signed_rank::FEWEST_FOR_95;
 use crate::trial::Trial;
-pub use coverage::unseen_threads;
+pub(crate) use coverage::unseen_threads;
 
 /// Observed blocks of a study of so many blocks that names no number: as many as a 95 % interval of a signed rank takes. None where it has
 /// fewer itself, which decide nothing either, and across boots.

@@ -147,7 +147,7 @@ impl Remedy {
 pub struct Cause {
     /// What it is known by.
     pub id: CauseId,
-    /// Share of the time in which the server tried to go on, 0 to 1; `None` where it is not known.
+    /// Share of the time that the rule's [`Costs`](super::rules::Costs) names, 0 to 1; `None` where it is not known.
     pub share: Option<f64>,
     /// The most that it can be of that time, where only this is known; trials of a study are compared by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,7 +187,7 @@ impl Cause {
         Self { share: None, certainty: Certainty::Possible, ..Self::seen(rule, subject, 0.0, claim) }
     }
 
-    /// The same with the most that it can be of the time in which the server tried to go on.
+    /// The same with the most that its share can be.
     #[must_use]
     pub fn at_most(mut self, share: f64) -> Self {
         self.share_at_most = Some(share);

@@ -133,10 +133,10 @@ fn captures_that_are_missing_are_named_together_with_their_cases() {
     cases[2].hosts[0].captured = Err("cut off".into());
     let environment = compared(&cases, &[]);
     assert!(environment.is_same(), "what is known does not differ: {environment:?}");
-    let told: Vec<(&Unknown, usize)> =
+    let unknown: Vec<(&Unknown, usize)> =
         environment.cannot_tell.iter().map(|one| (&one.unknown, one.cases.len())).collect();
     let (host, path) = (Unknown::Host { host: "b".into() }, Unknown::Path { host: "b".into() });
-    assert_eq!(told, [(&Unknown::Processor, 2), (&path, 2), (&host, 1)]);
+    assert_eq!(unknown, [(&Unknown::Processor, 2), (&path, 2), (&host, 1)]);
 }
 
 #[test]

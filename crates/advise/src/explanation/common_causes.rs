@@ -12,7 +12,7 @@ use crate::diagnosis::limit::FULL;
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{Cause, CauseId, Limit, Subject, about};
 
-/// From this share of the time in which the server tried to go on, in every arm, a cause is one of all.
+/// From this share of the server's time on, in every arm, a cause is one of all.
 const EVERYWHERE: f64 = 0.05;
 
 /// A mechanism that costs every arm.
@@ -22,8 +22,7 @@ pub struct CommonCause {
     pub id: CauseId,
     /// Which part of the server's time it takes.
     pub costs: Costs,
-    /// Its share of the time in which the server tried to go on, 0 to 1, by arm: medians over trials. Sleep of the server has a share of
-    /// what it could do instead.
+    /// Its share of the server's time ([`Cause::share`]), 0 to 1, by arm: medians over trials.
     pub share_by_arm: BTreeMap<String, f64>,
     /// The cause as it was found in the trial in which it was largest.
     pub example: Cause,

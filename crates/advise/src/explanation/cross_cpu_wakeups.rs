@@ -53,7 +53,7 @@ fn grows(server: &Waterfall, slower: Side) -> bool {
     let steps = server.steps.iter().filter(|step| pays(step.term));
     let more: f64 = steps.map(|step| step.change.difference()).sum();
     let more = if slower == Side::Arm { more } else { -more };
-    more >= MATTERS * server.total.from.max(server.total.to)
+    more >= MATTERS * server.total.larger()
 }
 
 fn claim(pairs: &[TrialPair<'_, '_>], partner: Partner) -> Option<Claim> {

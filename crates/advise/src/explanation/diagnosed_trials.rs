@@ -60,7 +60,7 @@ pub(super) fn diagnosed_trials(facts: &Facts, is_wanted: impl Fn(&str) -> bool) 
 /// What the rules find in one trial.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    /// By id: its share, where that is known: of all time for what costs sleep, else of the time in which the server tried to go on.
+    /// By id: its share, where that is known ([`Cause::share`]).
     shares: BTreeMap<CauseId, Option<f64>>,
     causes: BTreeMap<CauseId, Cause>,
     own: BTreeMap<CauseId, String>,

@@ -69,8 +69,7 @@ pub(super) fn functions(pairs: &[TrialPair<'_, '_>]) -> Vec<FunctionChange> {
             Some(FunctionChange { place, name: name.into(), cpu_us })
         })
         .filter(|changed| {
-            changed.cpu_us.is_there()
-                && changed.cpu_us.difference().abs() >= MATTERS * total.from.max(total.to)
+            changed.cpu_us.is_there() && changed.cpu_us.difference().abs() >= MATTERS * total.larger()
         })
         .collect();
     changes.sort_by(|a, b| b.cpu_us.difference().abs().total_cmp(&a.cpu_us.difference().abs()));

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::FeatureId;
+use super::judge::Cell;
 use super::reduced::Reduced;
 use super::symbols::{Symbol, Symbols};
 use super::values::{Key, Value};
@@ -13,7 +14,7 @@ use super::values::{Key, Value};
 /// The cards of hosts under common names.
 pub(super) struct Matched {
     /// The facts of each host's cards.
-    pub(super) facts: Vec<Vec<(Key, Value)>>,
+    facts: Vec<Vec<(Key, Value)>>,
     /// What hosts themselves call a card, where that is another name.
     own_names: HashMap<Symbol, HashMap<usize, Symbol>>,
 }
@@ -34,6 +35,17 @@ impl Matched {
             matched.facts.push(facts.collect());
         }
         matched
+    }
+
+    /// Each feature with the values of these hosts, which are those that were matched, in their order.
+    pub(super) fn columns(&self, hosts: &[&Reduced]) -> HashMap<Key, Vec<Cell>> {
+        let mut columns: HashMap<Key, Vec<Cell>> = HashMap::new();
+        for (place, (host, cards)) in hosts.iter().zip(&self.facts).enumerate() {
+            for (key, value) in host.facts.iter().chain(cards) {
+                columns.entry(*key).or_default().push((place, *value));
+            }
+        }
+        columns
     }
 
     /// What a host calls a card; the common name of anything else.

@@ -88,6 +88,14 @@ impl Column {
         self.words.get(place as usize).map(String::as_str)
     }
 
+    /// Feature and subject, as [`super::Shape::features`] has them.
+    pub(super) fn name(&self) -> String {
+        match self.subject.as_str() {
+            "" => self.feature.name().to_string(),
+            subject => format!("{} {subject}", self.feature.name()),
+        }
+    }
+
     /// By what columns are sorted.
     pub(super) fn order(&self) -> (&'static str, &str) {
         (self.feature.name(), &self.subject)

@@ -1,6 +1,6 @@
 //! The hosts of one kind side by side.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashMap};
 
 use super::cards::Matched;
@@ -40,8 +40,8 @@ pub(super) fn shape(group: &Group, all: &[Reduced], symbols: &Symbols) -> Shape 
     let matched = Matched::of(&hosts, symbols);
     let bench = Bench::of(&hosts, symbols);
     let side = Side { hosts: &hosts, matched: &matched, symbols };
-    let (mut usually, mut found, mut varying, mut columns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (key, mut cells) in side.columns() {
+    let (mut columns, mut found, mut varying) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, mut cells) in matched.columns(&hosts) {
         let usual = match bench.judge(key, &mut cells) {
             Verdict::Alike(value) => value,
             Verdict::Usual { value: usual, shared_by, known, others } => {
@@ -57,10 +57,11 @@ pub(super) fn shape(group: &Group, all: &[Reduced], symbols: &Symbols) -> Shape 
         };
         // What most do not have is no feature of the shape.
         if usual != Value::Absent {
-            usually.push((key, usual));
             columns.push(side.column(key, Some(usual), &cells));
         }
     }
+    let feature = |column: &Column| Some((column.name(), column.usual()?.to_string()));
+    let features = columns.iter().filter_map(feature).collect();
     let varies = side.variations(varying, &mut columns);
     columns.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
     Shape {
@@ -68,7 +69,7 @@ pub(super) fn shape(group: &Group, all: &[Reduced], symbols: &Symbols) -> Shape 
         title: group.kind.title(usual(&hosts, |host| host.cpus), usual(&hosts, |host| host.nodes), symbols),
         hosts: hosts.iter().map(|host| host.host.to_string()).collect(),
         differences: side.differences(found),
-        features: usually.into_iter().map(|(key, value)| (side.name(key), side.words(key, value))).collect(),
+        features,
         varies,
         columns,
     }
@@ -81,6 +82,11 @@ fn usual(hosts: &[&Reduced], number: impl Fn(&Reduced) -> usize) -> usize {
         *counts.entry(number(host)).or_default() += 1;
     }
     counts.into_iter().max_by_key(|(number, count)| (*count, *number)).map_or(0, |(number, _)| number)
+}
+
+/// The order of what has no usual value: by weight, then by name.
+pub(super) fn heaviest_first(a: (FeatureId, &str), b: (FeatureId, &str)) -> Ordering {
+    b.0.weight().total_cmp(&a.0.weight()).then_with(|| a.cmp(&b))
 }
 
 /// Of differences that weigh the same.
@@ -96,25 +102,6 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Each feature with the values of all hosts.
-    fn columns(&self) -> HashMap<Key, Vec<Cell>> {
-        let mut columns: HashMap<Key, Vec<Cell>> = HashMap::new();
-        for (place, (host, cards)) in self.hosts.iter().zip(&self.matched.facts).enumerate() {
-            for (key, value) in host.facts.iter().chain(cards) {
-                columns.entry(*key).or_default().push((place, *value));
-            }
-        }
-        columns
-    }
-
-    /// Feature and subject, as [`Shape::features`] has them.
-    fn name(&self, key: Key) -> String {
-        match self.symbols.text(key.subject) {
-            "" => key.feature.name().to_string(),
-            subject => format!("{} {subject}", key.feature.name()),
-        }
-    }
-
     fn words(&self, key: Key, value: Value) -> String {
         value.words(key.feature, self.symbols)
     }
@@ -171,10 +158,7 @@ impl Side<'_> {
                 columns.push(column);
             }
         }
-        variations.sort_by(|a, b| {
-            let heavier = b.feature.weight().total_cmp(&a.feature.weight());
-            heavier.then_with(|| (a.feature, &a.subject).cmp(&(b.feature, &b.subject)))
-        });
+        variations.sort_by(|a, b| heaviest_first((a.feature, &a.subject), (b.feature, &b.subject)));
         variations
     }
 

@@ -166,12 +166,12 @@ impl FeatureId {
     }
 
     /// How much it bears on a server, 0 to 10.
-    pub fn weight(self) -> f64 {
+    pub(crate) fn weight(self) -> f64 {
         super::feature_words::of(self).1
     }
 
     /// Why it matters, in one sentence.
-    pub fn why(self) -> &'static str {
+    pub(super) fn why(self) -> &'static str {
         super::feature_words::of(self).2
     }
 

@@ -69,24 +69,35 @@ impl<'a> Bench<'a> {
     /// the latter not where that is usual.
     pub(super) fn judge(&self, key: Key, cells: &mut Vec<Cell>) -> Verdict {
         if key.feature.absent().is_some() {
-            let knowing = self.knowing.get(&key.feature).map(Vec::as_slice).unwrap_or_default();
-            let absent = knowing.len().saturating_sub(cells.len());
+            let absent = self.knowing(key.feature).len().saturating_sub(cells.len());
             let known = cells.iter().filter(|(_, value)| *value != Value::Unknown).count();
             // Most words of command lines are those of few hosts: not all hosts are gone through for each.
             if is_usual(absent, absent + known) {
                 cells.retain(|(_, value)| *value != Value::Unknown);
                 return against(Value::Absent, absent + known, cells.clone());
             }
-            let having: HashSet<usize> = cells.iter().map(|(place, _)| *place).collect();
-            let without = knowing.iter().filter(|place| !having.contains(*place));
-            cells.extend(without.map(|place| (*place, Value::Absent)));
         }
-        cells.retain(|(_, value)| *value != Value::Unknown);
+        self.complete(key.feature, cells);
         match key.feature.comparison() {
             Comparison::Near => near(cells),
             Comparison::Exact => exact(cells, |_, _| false),
             Comparison::OfOnline => exact(cells, |usual, cell| self.is_same_but_for_offline(usual, cell)),
         }
+    }
+
+    /// Makes `cells` those of the hosts that know a feature, with those that know that there is none.
+    pub(super) fn complete(&self, feature: FeatureId, cells: &mut Vec<Cell>) {
+        if feature.absent().is_some() {
+            let having: HashSet<usize> = cells.iter().map(|(place, _)| *place).collect();
+            let without = self.knowing(feature).iter().filter(|place| !having.contains(*place));
+            cells.extend(without.map(|place| (*place, Value::Absent)));
+        }
+        cells.retain(|(_, value)| *value != Value::Unknown);
+    }
+
+    /// The hosts that know all there are of a feature that can be absent.
+    fn knowing(&self, feature: FeatureId) -> &[usize] {
+        self.knowing.get(&feature).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether a list of CPUs is the usual one without those that are offline on the host.

@@ -41,16 +41,16 @@ pub enum Deviation {
 
 /// The hosts that are not built as `reference` is, which is one of the fleet; in order of their names. All, where there is no such host.
 pub fn unlike(fleet: &Fleet, reference: &str) -> Vec<Unlike> {
-    let is_of = |shape: &Shape| shape.hosts.iter().any(|host| host == reference);
-    let own = fleet.shapes.iter().find(|shape| is_of(shape));
+    let place_in = |shape: &Shape| shape.hosts.iter().position(|host| host == reference);
+    let own = fleet.shapes.iter().find_map(|shape| Some((shape, place_in(shape)?)));
     let mut unlike: BTreeMap<&str, Vec<Deviation>> = BTreeMap::new();
     for shape in &fleet.shapes {
-        for host in shape.hosts.iter().filter(|host| *host != reference) {
+        for (place, host) in shape.hosts.iter().enumerate().filter(|(_, host)| *host != reference) {
             let why = match own {
-                Some(own) if own.id == shape.id => arranged_otherwise(shape, host, reference),
+                Some((own, there)) if own.id == shape.id => arranged_otherwise(shape, place, there),
                 _ => vec![Deviation::Shape {
                     here: shape.title.clone(),
-                    there: own.map(|own| own.title.clone()).unwrap_or_default(),
+                    there: own.map(|(own, _)| own.title.clone()).unwrap_or_default(),
                 }],
             };
             if !why.is_empty() {
@@ -61,10 +61,8 @@ pub fn unlike(fleet: &Fleet, reference: &str) -> Vec<Unlike> {
     unlike.into_iter().map(|(host, why)| Unlike { host: host.to_string(), why }).collect()
 }
 
-/// What of the arrangement of CPUs differs between two hosts of a shape.
-fn arranged_otherwise(shape: &Shape, host: &str, reference: &str) -> Vec<Deviation> {
-    let place = |name: &str| shape.hosts.iter().position(|one| one == name);
-    let (Some(host), Some(reference)) = (place(host), place(reference)) else { return Vec::new() };
+/// What of the arrangement of CPUs differs between two hosts of a shape, by their places in it.
+fn arranged_otherwise(shape: &Shape, host: usize, reference: usize) -> Vec<Deviation> {
     let deviation = |column: &Column| {
         let (here, there) = (column.value(host)?, column.value(reference)?);
         (here != there).then(|| Deviation::Feature {

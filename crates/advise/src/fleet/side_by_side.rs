@@ -1,18 +1,17 @@
 //! A few machines side by side, whatever hardware each is: nothing is usual of them, and their order is that of whoever asks.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
 use super::FeatureId;
 use super::cards::Matched;
+use super::compare::heaviest_first;
 use super::consequences::Differing;
 use super::feature::Comparison;
 use super::judge::{Bench, Cell, is_far, size};
 use super::kind;
 use super::reduced::Reduced;
 use super::symbols::Symbols;
-use super::values::{Key, Value};
+use super::values::Key;
 
 /// Machines side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,54 +39,26 @@ pub(super) fn of(hosts: &[Reduced], symbols: &Symbols) -> SideBySide {
     let is_one_kind = kind::group(hosts, symbols).len() < 2;
     let listed: Vec<&Reduced> = hosts.iter().collect();
     let bench = Bench::of(&listed, symbols);
-    let apart: Vec<(Key, Vec<Cell>)> = columns(&listed, symbols)
-        .into_iter()
-        .filter(|(key, _)| is_one_kind || !follows_from_hardware(key.feature))
-        .map(|(key, cells)| (key, known(hosts, key.feature, cells)))
-        .filter(|(key, cells)| differ(&bench, key.feature.comparison(), cells))
-        .collect();
+    let columns = Matched::of(&listed, symbols).columns(&listed);
+    let mut apart: Vec<(Key, Vec<Cell>)> = columns.into_iter().collect();
+    apart.retain_mut(|(key, cells)| {
+        bench.complete(key.feature, cells);
+        cells.sort_by_key(|(place, _)| *place);
+        (is_one_kind || !follows_from_hardware(key.feature))
+            && differ(&bench, key.feature.comparison(), cells)
+    });
     let differing = Differing::of(apart.iter().map(|(key, _)| (0, *key)));
     let mut differences: Vec<Apart> = apart
         .iter()
         .filter(|(key, _)| !differing.explains(0, *key, symbols))
         .map(|(key, cells)| in_words(*key, cells, hosts.len(), symbols))
         .collect();
-    differences.sort_by(|a, b| {
-        let heavier = b.feature.weight().total_cmp(&a.feature.weight());
-        heavier.then_with(|| (a.feature, &a.subject).cmp(&(b.feature, &b.subject)))
-    });
+    differences.sort_by(|a, b| heaviest_first((a.feature, &a.subject), (b.feature, &b.subject)));
     let title = |host: &Reduced| host.kind.title(host.cpus, host.nodes, symbols);
     SideBySide {
         hardware: if is_one_kind { Vec::new() } else { hosts.iter().map(title).collect() },
         differences,
     }
-}
-
-/// Each feature with the values of all hosts, in their order.
-fn columns(hosts: &[&Reduced], symbols: &Symbols) -> HashMap<Key, Vec<Cell>> {
-    let matched = Matched::of(hosts, symbols);
-    let mut columns: HashMap<Key, Vec<Cell>> = HashMap::new();
-    for (place, (host, cards)) in hosts.iter().zip(&matched.facts).enumerate() {
-        for (key, value) in host.facts.iter().chain(cards) {
-            columns.entry(*key).or_default().push((place, *value));
-        }
-    }
-    columns
-}
-
-/// The values of those that know it, with those that know that there is none.
-fn known(hosts: &[Reduced], feature: FeatureId, mut cells: Vec<Cell>) -> Vec<Cell> {
-    if feature.absent().is_some() {
-        let knowing = hosts.iter().enumerate().filter(|(_, host)| host.knows_all.contains(&feature));
-        let without: Vec<usize> = knowing
-            .map(|(place, _)| place)
-            .filter(|place| cells.iter().all(|(having, _)| having != place))
-            .collect();
-        cells.extend(without.into_iter().map(|place| (place, Value::Absent)));
-    }
-    cells.retain(|(_, value)| *value != Value::Unknown);
-    cells.sort_by_key(|(place, _)| *place);
-    cells
 }
 
 fn differ(bench: &Bench<'_>, how: Comparison, cells: &[Cell]) -> bool {

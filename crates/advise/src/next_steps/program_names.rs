@@ -72,8 +72,13 @@ pub(super) fn server(facts: &Facts) -> Option<Server> {
 /// How the load of the study is given more to do.
 pub(super) fn load_options(facts: &Facts) -> LoadOptions {
     let LoadSpec::Command(load) = &facts.study.recipe.load else { return LoadOptions::Flags };
-    let name = program(&load.command).filter(|name| !name.contains('{') && !starts_others(name));
-    name.map_or(LoadOptions::Command, |name| LoadOptions::OfProgram(name.to_string()))
+    own_name(&load.command).map_or(LoadOptions::Command, |name| LoadOptions::OfProgram(name.to_string()))
+}
+
+/// The program that a command starts, by the name of its file; `None` of a placeholder, and of a shell or another program that starts
+/// others.
+pub fn own_name(command: &Command) -> Option<&str> {
+    program(command).filter(|name| !name.contains('{') && !starts_others(name))
 }
 
 /// The file name of what a command starts; `None` of an empty one.

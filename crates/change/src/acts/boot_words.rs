@@ -150,7 +150,7 @@ impl Operation for BootWords<'_> {
     }
 }
 
-/// Words of a boot entry, for the tests of all kinds.
+/// Words of a boot entry, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use machine::{Act, BootLoader};

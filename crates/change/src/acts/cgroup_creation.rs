@@ -121,7 +121,7 @@ impl Operation for CgroupCreation<'_> {
     }
 }
 
-/// A cgroup, for the tests of all kinds.
+/// A cgroup, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EAGAIN, EEXIST, EINVAL, ENAMETOOLONG, ENODEV, ENOENT, ENOSPC, ENOTDIR, EROFS};

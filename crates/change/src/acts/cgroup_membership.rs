@@ -135,7 +135,7 @@ impl CgroupMembership<'_> {
     }
 }
 
-/// A process that is moved, for the tests of all kinds.
+/// A process that is moved, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EROFS, ESRCH};

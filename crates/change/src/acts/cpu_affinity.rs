@@ -129,14 +129,13 @@ pub const PINNED_BY_KERNEL: Refusal = Refusal {
     remedy: "leave it: it serves its CPUs alone",
 };
 
-/// Where threads may run, for the tests of all kinds.
+/// Where threads may run, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
-    use libc::{E2BIG, EBUSY, EINVAL, ESRCH};
     use machine::{Act, CpuSet};
 
     use super::CpuAffinity;
-    use crate::acts::samples::{Machine, Sampled, alter_thread, end_thread};
+    use crate::acts::samples::{ERRNOS_OF_SCHEDULER, Machine, Sampled, alter_thread, end_thread};
     use crate::kernel::EmulatedKernel;
     use crate::kernel::emulated::EmulatedState;
 
@@ -149,9 +148,8 @@ pub mod sample {
     }
 
     impl Sampled for CpuAffinity<'_> {
-        /// kernel/sched/syscalls.c.
         fn errnos(&self) -> &'static [i32] {
-            &[EBUSY, EINVAL, ESRCH, E2BIG]
+            ERRNOS_OF_SCHEDULER
         }
 
         fn is_of_process(&self) -> bool {

@@ -149,7 +149,7 @@ impl Operation for DriverSetting<'_> {
     }
 }
 
-/// Every topic, for the tests of all kinds.
+/// Every topic, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use std::collections::BTreeMap;

@@ -115,7 +115,7 @@ impl Operation for Pinned<'_> {
     }
 }
 
-/// A guest of libvirt's, for the tests of all kinds.
+/// A guest of libvirt's, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use machine::{Act, CpuSet, GuestPart, GuestPin, PinScope};

@@ -101,7 +101,7 @@ impl Operation for DiskPriority {
     }
 }
 
-/// Ranks, for the tests of all kinds.
+/// Ranks, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EINVAL, ESRCH};

@@ -117,7 +117,7 @@ impl Operation for IrqBan {
     }
 }
 
-/// An irqbalance, for the tests of all kinds.
+/// An irqbalance, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use machine::Act;

@@ -89,15 +89,14 @@ impl Operation for LatencyLimit {
     }
 }
 
-/// A limit, for the tests of all kinds.
+/// A limit, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
-    use libc::{EAGAIN, EINVAL, ENOENT};
     use machine::Act;
 
     use super::LatencyLimit;
     use crate::acts::launch::sample::end_started;
-    use crate::acts::samples::{Machine, Sampled};
+    use crate::acts::samples::{ERRNOS_OF_STARTS, Machine, Sampled};
     use crate::kernel::EmulatedKernel;
     use crate::kernel::emulated::EmulatedState;
 
@@ -108,7 +107,7 @@ pub mod sample {
 
     impl Sampled for LatencyLimit {
         fn errnos(&self) -> &'static [i32] {
-            &[EAGAIN, EINVAL, ENOENT]
+            ERRNOS_OF_STARTS
         }
 
         fn change_by_others(&self, _state: &mut EmulatedState) -> bool {

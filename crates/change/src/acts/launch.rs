@@ -73,14 +73,13 @@ impl Operation for ProcessGroup<'_> {
     }
 }
 
-/// A program, for the tests of all kinds.
+/// A program, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
-    use libc::{EAGAIN, EINVAL, ENOENT};
     use machine::Act;
 
     use super::ProcessGroup;
-    use crate::acts::samples::{Machine, Sampled, alter};
+    use crate::acts::samples::{ERRNOS_OF_STARTS, Machine, Sampled, alter};
     use crate::kernel::EmulatedKernel;
     use crate::kernel::emulated::EmulatedState;
 
@@ -96,7 +95,7 @@ pub mod sample {
 
     impl Sampled for ProcessGroup<'_> {
         fn errnos(&self) -> &'static [i32] {
-            &[EAGAIN, EINVAL, ENOENT]
+            ERRNOS_OF_STARTS
         }
 
         fn change_by_others(&self, _state: &mut EmulatedState) -> bool {

@@ -96,7 +96,7 @@ impl Operation for NamespacePair<'_> {
     }
 }
 
-/// A pair, for the tests of all kinds.
+/// A pair, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use machine::{Act, NetnsPair};

@@ -17,7 +17,7 @@ use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
 use refusal::Refusal;
 
-/// What the tests of all kinds have to know: nothing, where none of them is built.
+/// What the tests that cover every kind have to know: nothing, where none of them is built.
 #[cfg(not(any(test, feature = "emulated")))]
 pub trait Sampled {}
 

@@ -109,7 +109,7 @@ impl Operation for PageMigration<'_> {
     }
 }
 
-/// Memory of a process, for the tests of all kinds.
+/// Memory of a process, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EBUSY, EINVAL, EIO, ENOSYS, ESRCH};

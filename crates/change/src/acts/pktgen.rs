@@ -171,7 +171,7 @@ impl Operation for Generator<'_> {
     }
 }
 
-/// The generator, for the tests of all kinds.
+/// The generator, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EBUSY, EEXIST, EINVAL, EIO, ENETDOWN, ENODEV, ENOENT, EOPNOTSUPP};

@@ -136,7 +136,7 @@ impl Operation for PlacedFile<'_> {
     }
 }
 
-/// A file of settings, for the tests of all kinds.
+/// A file of settings, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use machine::{Act, PlatformFile, Setting};

@@ -128,7 +128,7 @@ impl Operation for OwnFile {
     }
 }
 
-/// Both files, for the tests of all kinds.
+/// Both files, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EAGAIN, EINVAL, ENOENT, EROFS, ESRCH};

@@ -1,4 +1,4 @@
-//! Samples of every kind of act, the emulated machine that they are performed on, and what the tests of all kinds have to know of each.
+//! For the tests that cover every kind of act: samples, the emulated machine that they are performed on, and what has to be known of each.
 //!
 //! Every kind says this beside what it means to the kernel, so that no test has a list of kinds of its own.
 
@@ -27,14 +27,20 @@ pub(super) const ERRNOS_OF_DISKS: &[i32] = &[
     libc::EROFS,
 ];
 
-/// Likewise sockets and tools, which say in words why.
+/// What the scheduler may refuse (kernel/sched/syscalls.c).
+pub(super) const ERRNOS_OF_SCHEDULER: &[i32] = &[libc::EBUSY, libc::EINVAL, libc::ESRCH, libc::E2BIG];
+
+/// What requests to sockets and tools may be refused with; those say in words why.
 pub(super) const ERRNOS_OF_TOOLS: &[i32] =
     &[libc::EAGAIN, libc::EBUSY, libc::EINVAL, libc::EIO, libc::ENOENT, libc::ESRCH, libc::ETIMEDOUT];
+
+/// What the start of a process may be refused with.
+pub(super) const ERRNOS_OF_STARTS: &[i32] = &[libc::EAGAIN, libc::EINVAL, libc::ENOENT];
 
 /// The process that acts change.
 const SERVER: u32 = 50;
 
-/// What the tests of all kinds have to know of an act.
+/// What the tests that cover every kind have to know of an act.
 pub trait Sampled {
     /// What distinguishes it from other samples of its kind, as the table of docs/undo.md says it.
     fn variety(&self) -> Option<String> {
@@ -62,7 +68,7 @@ pub trait Sampled {
         false
     }
 
-    /// Has somebody else change what it changed; false where nobody else can.
+    /// Changes its object as another program would; false where no other program can.
     fn change_by_others(&self, state: &mut EmulatedState) -> bool;
 
     /// Removes what it changed; false where that cannot go.
@@ -80,7 +86,7 @@ pub struct InPart {
     pub undone: &'static str,
 }
 
-/// What the tests of all kinds have to know of this act.
+/// What the tests that cover every kind have to know of this act.
 pub fn of(act: &Act) -> Box<dyn Sampled + '_> {
     operation(act)
 }

@@ -94,14 +94,13 @@ impl Operation for ThreadScheduling {
     }
 }
 
-/// Policies, for the tests of all kinds.
+/// Policies, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
-    use libc::{E2BIG, EBUSY, EINVAL, ESRCH};
     use machine::{Act, Scheduling};
 
     use super::ThreadScheduling;
-    use crate::acts::samples::{Machine, Sampled, alter_thread, end_thread};
+    use crate::acts::samples::{ERRNOS_OF_SCHEDULER, Machine, Sampled, alter_thread, end_thread};
     use crate::kernel::EmulatedKernel;
     use crate::kernel::emulated::EmulatedState;
 
@@ -111,9 +110,8 @@ pub mod sample {
     }
 
     impl Sampled for ThreadScheduling {
-        /// kernel/sched/syscalls.c.
         fn errnos(&self) -> &'static [i32] {
-            &[EBUSY, EINVAL, ESRCH, E2BIG]
+            ERRNOS_OF_SCHEDULER
         }
 
         fn is_of_process(&self) -> bool {

@@ -91,7 +91,7 @@ impl Operation for SwapFile<'_> {
     }
 }
 
-/// A swap file, for the tests of all kinds.
+/// A swap file, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use machine::Act;

@@ -91,7 +91,7 @@ impl Operation for Swapping<'_> {
     }
 }
 
-/// A swap area, for the tests of all kinds.
+/// A swap area, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{EBUSY, EINVAL, EIO, ENODEV, ENOENT, ENOSPC, EROFS, ETXTBSY};

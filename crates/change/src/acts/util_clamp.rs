@@ -81,7 +81,7 @@ impl Operation for Clamp {
     }
 }
 
-/// Clamps, for the tests of all kinds.
+/// Clamps, for the tests that cover every kind.
 #[cfg(any(test, feature = "emulated"))]
 pub mod sample {
     use libc::{E2BIG, EBUSY, EINVAL, EOPNOTSUPP, ERANGE, ESRCH};

@@ -27,7 +27,7 @@ use crate::wire;
 /// The verb of the binary that is the agent.
 pub const VERB: &str = "agent";
 
-/// How long an agent waits for the first line, and for others until it is told otherwise.
+/// How long an agent waits for the first line, and for others until the controller says otherwise.
 const FIRST_SILENCE: Duration = Duration::from_secs(30);
 
 /// The silences that a controller may ask for, s.

@@ -55,7 +55,7 @@ pub(super) fn make(exe: &Path) -> Result<PathBuf, Fault> {
 /// Opens one that was made before, by this agent or by another.
 ///
 /// # Errors
-/// It is none, is not there, or is somebody else's.
+/// It is none, is not there, or belongs to another user.
 pub(super) fn open(folder: &str) -> Result<OwnFolder, Fault> {
     let path = Path::new(folder);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());

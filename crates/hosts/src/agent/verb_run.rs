@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use machine::Fault;
 use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
 
+use crate::child_end::end_within;
 use crate::protocol::{Line, RunVerb, VerbEnd};
 
 /// The most of standard output that is kept, bytes.
@@ -26,9 +27,6 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Most lines that are handed on at once.
 const MOST_LINES: usize = 100_000;
-
-/// How often a verb that is to end is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A verb that runs. Dropping it ends it, once it has taken back what it changed.
 pub(super) struct VerbRun {
@@ -85,21 +83,8 @@ impl VerbRun {
     /// The lines that are there; where there is time, all until the last.
     fn printed(&self, at_most: Duration) -> Vec<Line> {
         let until = Instant::now() + at_most;
-        let mut lines = Vec::new();
-        while lines.len() < MOST_LINES {
-            let line = match at_most.is_zero() {
-                true => self.lines.try_recv().map_err(drop),
-                false => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    self.lines.recv_timeout(left).map_err(drop)
-                }
-            };
-            match line {
-                Ok(text) => lines.push(Line::Printed { text }),
-                Err(()) => break,
-            }
-        }
-        lines
+        let next = || self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
+        std::iter::from_fn(next).take(MOST_LINES).map(|text| Line::Printed { text }).collect()
     }
 
     /// Asks it to end as Ctrl-C does.
@@ -123,16 +108,8 @@ impl Drop for VerbRun {
             return;
         }
         self.signal(Signal::TERM);
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        // Its ledger has what it did not take back.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Its ledger has what it did not take back until then.
+        end_within(&mut self.child, GRACE);
     }
 }
 

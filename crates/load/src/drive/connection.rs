@@ -245,7 +245,8 @@ impl<D: Dialogue> Connection<D> {
             true => {
                 Err(Broken::Over(format!("an answer of more than {LONGEST_ANSWER_BYTES} bytes has no end")))
             }
-            false if n == buffer.len() || self.server.reads_one_at_a_time() => Ok(Received::All),
+            // Of messages that are apart one reading takes one, and others may wait.
+            false if n == buffer.len() || self.server.transport.keeps_messages_apart() => Ok(Received::All),
             false => Ok(Received::Some),
         }
     }

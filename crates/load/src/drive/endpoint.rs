@@ -8,6 +8,7 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::errno::last_error;
 use crate::link;
 
 /// EtherType of the frames that a load sends: that for local experiments (IEEE 802a), which nobody else on the link takes.
@@ -30,6 +31,13 @@ pub enum Transport {
     /// Ethernet frames below IP, on a link that load and server share: every message a frame, and a lost one a failed request. Needs
     /// CAP_NET_RAW at both ends, and an IPv4 address of the server.
     Packet,
+}
+
+impl Transport {
+    /// Whether each message travels by itself, as a datagram or a frame, and not in a stream.
+    pub(crate) fn keeps_messages_apart(self) -> bool {
+        matches!(self, Self::Udp | Self::Packet)
+    }
 }
 
 /// A server as connections reach it.
@@ -102,15 +110,10 @@ impl Endpoint {
 
     /// Where what is sent first ends: everything of a stream, one datagram or frame else.
     pub(super) fn first_part(&self, waiting: usize) -> usize {
-        match self.transport {
-            Transport::Udp | Transport::Packet if self.datagram_bytes > 0 => waiting.min(self.datagram_bytes),
-            _ => waiting,
+        match self.transport.keeps_messages_apart() && self.datagram_bytes > 0 {
+            true => waiting.min(self.datagram_bytes),
+            false => waiting,
         }
-    }
-
-    /// Whether each reading takes one message and no more, so that others may wait behind it.
-    pub(super) fn reads_one_at_a_time(&self) -> bool {
-        matches!(self.transport, Transport::Udp | Transport::Packet)
     }
 }
 
@@ -136,6 +139,6 @@ pub(crate) fn set_busy_poll(socket: &OwnedFd, us: u32) -> Result<(), Errno> {
     };
     match done {
         0 => Ok(()),
-        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+        _ => Err(last_error()),
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::root::ETHTOOL;
-use crate::{Notes, ReadError, Root};
+use crate::{Notes, Root};
 
 /// Settings of a network card that decide how many CPUs it interrupts, and how often.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -69,14 +69,10 @@ pub struct Rings {
 
 /// Asks about one interface. Trees of other tools do not know it, and that is nothing to note.
 pub(super) fn read(root: &Root, interface: &str, notes: &mut Notes) -> Option<Ethtool> {
-    let fact = format!("{ETHTOOL}{interface}");
-    let told = match root.fact(&fact) {
-        Err(e) if e.is_absent() => return None,
-        other => other,
-    };
-    let parsed = told
-        .and_then(|text| serde_json::from_slice(text.as_bytes()).map_err(|e| ReadError::malformed(&fact, e)));
-    notes.keep(format!("channels and coalescing of {interface}"), parsed)
+    match root.json_fact(&format!("{ETHTOOL}{interface}")) {
+        Err(e) if e.is_absent() => None,
+        reported => notes.keep(format!("channels and coalescing of {interface}"), reported),
+    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,11 @@ pub(crate) fn read(root: &Root, many_nodes: bool, notes: &mut Notes) -> Vec<Devi
     devices
 }
 
+/// Reads one interface, without the hardware below it and the other end of a pair.
+pub(crate) fn alone(root: &Root, name: &str, notes: &mut Notes) -> Option<Device> {
+    one(root, name, false, &mut BTreeMap::new(), notes)
+}
+
 fn one(
     root: &Root,
     name: &str,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Device, network};
 use crate::ethtool::{Offload, Report};
 use crate::root::{ETHTOOL, ROUTE, Route};
-use crate::{Missing, Notes, ReadError, Root};
+use crate::{Missing, Notes, Root};
 
 /// What stands behind an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub struct NetworkPath {
 /// How the host of `root` reaches `peer`.
 pub fn read(root: &Root, peer: IpAddr) -> PathEnd {
     let (mut end, mut notes) = (PathEnd { peer: Some(peer), ..PathEnd::default() }, Notes::new());
-    if let Some(route) = notes.keep("route", route(root, peer)) {
+    if let Some(route) = notes.keep("route", root.json_fact::<Route>(&format!("{ROUTE}{peer}"))) {
         route.missing.into_iter().for_each(|missing| notes.add(missing));
         (end.local, end.path_mtu_bytes) = (route.local, route.path_mtu_bytes);
         if let Some(name) = &route.interface {
@@ -95,12 +95,6 @@ pub fn read(root: &Root, peer: IpAddr) -> PathEnd {
     end
 }
 
-fn route(root: &Root, peer: IpAddr) -> Result<Route, ReadError> {
-    let fact = format!("{ROUTE}{peer}");
-    let text = root.fact(&fact)?;
-    serde_json::from_str(&text).map_err(|e| ReadError::malformed(&fact, e))
-}
-
 /// Whether /sys shows this very interface: that of another network namespace may show one with the same name.
 fn is_shown(root: &Root, name: &str, index: Option<u32>) -> bool {
     let shown = root.number::<u32>(format!("/sys/class/net/{name}/ifindex")).ok();
@@ -108,8 +102,7 @@ fn is_shown(root: &Root, name: &str, index: Option<u32>) -> bool {
 }
 
 fn interface(root: &Root, name: &str, end: &mut PathEnd, notes: &mut Notes) {
-    let devices = network::read(root, false, &mut Notes::new());
-    match devices.into_iter().find(|device| device.name == name) {
+    match network::alone(root, name, &mut Notes::new()) {
         Some(device) => {
             let count = |way: &str| device.queues.iter().filter(|queue| queue.name.starts_with(way)).count();
             if !device.queues.is_empty() {
@@ -124,7 +117,8 @@ fn interface(root: &Root, name: &str, end: &mut PathEnd, notes: &mut Notes) {
         None => notes.missing(format!("interface {name}"), "/sys/class/net does not show it"),
     }
     end.mtu_bytes = notes.keep(format!("MTU of {name}"), root.number(format!("/sys/class/net/{name}/mtu")));
-    if let Some(report) = notes.keep(format!("offloads of {name}"), report(root, name)) {
+    let report = root.json_fact::<Report>(&format!("{ETHTOOL}{name}"));
+    if let Some(report) = notes.keep(format!("offloads of {name}"), report) {
         let known = |offload: Offload| Some((offload, report.offload(offload)?));
         end.offloads = Offload::ALL.into_iter().filter_map(known).collect();
         for offload in Offload::ALL.iter().filter(|offload| !end.offloads.contains_key(*offload)) {
@@ -140,12 +134,6 @@ fn kind(device: &Device) -> InterfaceKind {
         _ if device.is_virtual => InterfaceKind::Virtual,
         _ => InterfaceKind::Card,
     }
-}
-
-fn report(root: &Root, name: &str) -> Result<Report, ReadError> {
-    let fact = format!("{ETHTOOL}{name}");
-    let text = root.fact(&fact)?;
-    serde_json::from_str(&text).map_err(|e| ReadError::malformed(&fact, e))
 }
 
 #[cfg(test)]

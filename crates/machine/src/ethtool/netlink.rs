@@ -1,23 +1,27 @@
-//! Messages of generic netlink as bytes: attributes, requests, answers (include/uapi/linux/netlink.h, genetlink.h).
+//! Messages of netlink, most of them generic, as bytes: attributes, requests, answers (include/uapi/linux/netlink.h, genetlink.h).
 
 use std::io;
 
 /// `NLM_F_REQUEST`, `NLM_F_ACK`, `NLMSG_ERROR`, `NLA_F_NESTED` of netlink.h.
-const REQUEST: u16 = 1;
+pub(crate) const REQUEST: u16 = 1;
 const ACKNOWLEDGE: u16 = 4;
 const ERROR: u16 = 2;
 const NESTED: u16 = 0x8000;
 
 /// One request. Who asks for an acknowledgement gets one at its end ([`acknowledged`]).
 pub(crate) fn request(family: u16, command: u8, body: &[u8], acknowledge: bool) -> Vec<u8> {
-    let length = 16 + 4 + body.len();
     let flags = if acknowledge { REQUEST | ACKNOWLEDGE } else { REQUEST };
+    message(family, flags, &[&[command, 1, 0, 0][..], body].concat())
+}
+
+/// A message with its header (`nlmsghdr`).
+pub(crate) fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+    let length = 16 + body.len();
     let mut message = Vec::with_capacity(length);
     message.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes());
-    message.extend_from_slice(&family.to_ne_bytes());
+    message.extend_from_slice(&kind.to_ne_bytes());
     message.extend_from_slice(&flags.to_ne_bytes());
     message.extend_from_slice(&[0; 8]);
-    message.extend_from_slice(&[command, 1, 0, 0]);
     message.extend_from_slice(body);
     message
 }

@@ -16,9 +16,9 @@ pub enum Offload {
     Gro,
     /// The card does.
     Lro,
-    /// The card checks sums of packets that come in.
+    /// The card verifies checksums of packets that come in.
     RxChecksum,
-    /// The card sets sums of packets that are sent.
+    /// The card sets checksums of packets that are sent.
     TxChecksum,
 }
 

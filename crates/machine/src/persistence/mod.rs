@@ -19,6 +19,7 @@ use crate::{Act, Fault, PlatformFile, Root, Setting, knobs};
 use line::{Line, Lines};
 pub use sysctl::sysctl_text;
 pub use tmpfiles::tmpfiles_text;
+pub(crate) use tuned::dots_for_slashes;
 pub use tuned::tuned_text;
 pub use udev::udev_text;
 pub use unit::{anew, policy, rank};

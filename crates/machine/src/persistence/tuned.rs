@@ -27,17 +27,24 @@ pub fn tuned_text(act: &Act) -> Result<String, String> {
     };
     let (path, value) = (path.to_string_lossy(), value.trim());
     match path.strip_prefix("/proc/sys/") {
-        // Dots in a part of the name are written as slashes, as in sysctl.d(5).
-        Some(key) => Ok(format!(
-            "{SYSCTL}{}={value}",
-            key.replace('.', "\u{1}").replace('/', ".").replace('\u{1}', "/")
-        )),
+        Some(key) => Ok(format!("{SYSCTL}{}={value}", dots_for_slashes(key))),
         None if path.starts_with("/sys/fs/cgroup/") => {
             Err("cgroups are made anew at each start; set it for the unit or container that makes it".into())
         }
         None if path.starts_with("/sys/") => Ok(format!("{SYSFS}{path}={value}")),
         None => Err(format!("a profile of tuned does not write {path}")),
     }
+}
+
+/// The path below /proc/sys of a kernel setting with this name, or the name with this path: each dot becomes a slash and each slash a dot.
+/// A dot within a part of the path, as in names of interfaces (`eth0.1`), is a slash in the name, as in sysctl.d(5).
+pub(crate) fn dots_for_slashes(name: &str) -> String {
+    let other = |letter: char| match letter {
+        '.' => '/',
+        '/' => '.',
+        letter => letter,
+    };
+    name.chars().map(other).collect()
 }
 
 /// The profile: what tuned sets already stays, since it is used beside another (`tuned-adm profile OTHER pinwise-...`).

@@ -3,12 +3,9 @@
 
 use std::io;
 
-use rustix::fd::OwnedFd;
-use rustix::net::netlink::{self, SocketAddrNetlink};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with, sockopt,
-};
+use rustix::net::netlink;
 
+use super::netlink_channel::NetlinkChannel;
 use crate::ethtool::{EthtoolState, Question, Report, Topic, answer, attributes, family_question, number};
 
 /// `CTRL_ATTR_FAMILY_ID` of genetlink.h.
@@ -16,11 +13,11 @@ const FAMILY_ID: u16 = 1;
 
 /// Asks about interface `name` of the network namespace of this thread; JSON, by question and figure.
 pub(super) fn query(name: &str) -> io::Result<String> {
-    let channel = Channel::open()?;
-    let family = channel.family()?;
+    let channel = open()?;
+    let family = family_by(&channel)?;
     let mut report = Report::default();
     for question in Question::ALL {
-        match channel.ask(&question.message(family, name)) {
+        match reply(&channel, &question.message(family, name)) {
             Ok(reply) => question.keep(&reply, &mut report),
             Err(e) if e.raw_os_error() == Some(libc::ENODEV) => return Err(e),
             // The driver does not answer this (EOPNOTSUPP), or the kernel does not know it yet (EINVAL).
@@ -34,9 +31,9 @@ pub(super) fn query(name: &str) -> io::Result<String> {
 ///
 /// Errors: ENODEV when there is no such interface, EOPNOTSUPP when its driver does not report it.
 pub fn ask(name: &str, topic: Topic) -> io::Result<EthtoolState> {
-    let channel = Channel::open()?;
+    let channel = open()?;
     let question = Question::about(topic);
-    let reply = channel.ask(&question.message(channel.family()?, name))?;
+    let reply = reply(&channel, &question.message(family_by(&channel)?, name))?;
     let mut report = Report::default();
     question.keep(&reply, &mut report);
     report.state(topic).ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
@@ -44,35 +41,22 @@ pub fn ask(name: &str, topic: Topic) -> io::Result<EthtoolState> {
 
 /// The number that the kernel gave to ethtool's family at boot. Errors: ENOENT on kernels before 5.6.
 pub fn family() -> io::Result<u16> {
-    Channel::open()?.family()
+    family_by(&open()?)
 }
 
-/// A netlink socket to the kernel.
-struct Channel(OwnedFd);
+fn open() -> io::Result<NetlinkChannel> {
+    NetlinkChannel::open(Some(netlink::GENERIC))
+}
 
-impl Channel {
-    fn open() -> io::Result<Self> {
-        let flags = SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
-        // The kernel answers at once; this bounds the wait should it ever not.
-        let wait = Some(std::time::Duration::from_secs(1));
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, wait)?;
-        Ok(Self(socket))
-    }
+fn family_by(channel: &NetlinkChannel) -> io::Result<u16> {
+    let reply = reply(channel, &family_question("ethtool"))?;
+    let id = attributes(&reply).find(|(id, _)| *id == FAMILY_ID).and_then(|(_, id)| number(id));
+    id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+}
 
-    fn family(&self) -> io::Result<u16> {
-        let reply = self.ask(&family_question("ethtool"))?;
-        let id = attributes(&reply).find(|(id, _)| *id == FAMILY_ID).and_then(|(_, id)| number(id));
-        id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
-    }
-
-    /// Sends one question; the attributes of the answer.
-    fn ask(&self, question: &[u8]) -> io::Result<Vec<u8>> {
-        sendto(&self.0, question, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
-        let mut buffer = vec![0; 32 << 10];
-        let (received, _) = recv(&self.0, &mut buffer[..], RecvFlags::empty())?;
-        Ok(answer(buffer.get(..received).unwrap_or_default())?.to_vec())
-    }
+/// The attributes of the answer to one question.
+fn reply(channel: &NetlinkChannel, question: &[u8]) -> io::Result<Vec<u8>> {
+    Ok(answer(&channel.ask(question)?)?.to_vec())
 }
 
 #[cfg(test)]

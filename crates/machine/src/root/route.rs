@@ -4,17 +4,14 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::time::Duration;
 
-use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::netdevice;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netdevice, recv, sendto, socket_with,
-};
 use serde::{Deserialize, Serialize};
 
 use super::ReadError;
-use crate::ethtool::{answer, attribute, attributes, number};
+use super::netlink_channel::NetlinkChannel;
+use crate::ethtool::{REQUEST, answer, attribute, attributes, message, number};
 use crate::{Missing, Notes};
 
 /// `route ADDRESS` is a [`Route`] as JSON.
@@ -23,9 +20,8 @@ pub(crate) const ROUTE: &str = "route ";
 /// Any port will do: nothing is sent to it.
 const DISCARD: u16 = 9;
 
-/// `RTM_GETROUTE`, `NLM_F_REQUEST` and, of the attributes of a route, `RTA_DST` and `RTA_OIF` (rtnetlink.h).
+/// `RTM_GETROUTE` and, of the attributes of a route, `RTA_DST` and `RTA_OIF` (rtnetlink.h).
 const GET_ROUTE: u16 = 26;
-const REQUEST: u16 = 1;
 const DESTINATION: u16 = 1;
 const OUTGOING: u16 = 4;
 
@@ -97,13 +93,7 @@ fn path_mtu(peer: IpAddr, socket: &UdpSocket) -> io::Result<u32> {
 
 /// Number and name, by the route and not by the own address: what a host sends to itself leaves by lo, whichever address it is.
 fn interface(peer: IpAddr, socket: &UdpSocket) -> io::Result<(u32, String)> {
-    let netlink = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    // The kernel answers at once; this bounds the wait should it ever not.
-    sockopt::set_socket_timeout(&netlink, sockopt::Timeout::Recv, Some(Duration::from_secs(1)))?;
-    sendto(&netlink, &question(peer), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
-    let mut buffer = vec![0; 32 << 10];
-    let (received, _) = recv(&netlink, &mut buffer[..], RecvFlags::empty())?;
-    let index = outgoing(buffer.get(..received).unwrap_or_default())?;
+    let index = outgoing(&NetlinkChannel::open(None)?.ask(&question(peer))?)?;
     Ok((index, netdevice::index_to_name(socket, index)?))
 }
 
@@ -117,14 +107,7 @@ fn question(peer: IpAddr) -> Vec<u8> {
     // How much of the address counts, bits.
     body[1] = if family == INET { 32 } else { 128 };
     attribute(&mut body, DESTINATION, &address);
-    let length = MESSAGE_HEADER + body.len();
-    let mut message = Vec::with_capacity(length);
-    message.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes());
-    message.extend_from_slice(&GET_ROUTE.to_ne_bytes());
-    message.extend_from_slice(&REQUEST.to_ne_bytes());
-    message.extend_from_slice(&[0; 8]);
-    message.extend_from_slice(&body);
-    message
+    message(GET_ROUTE, REQUEST, &body)
 }
 
 /// Number of the interface in an answer.

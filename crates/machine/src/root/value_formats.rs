@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
+use serde::de::DeserializeOwned;
+
 use super::{ReadError, Root};
 use crate::CpuSet;
 
@@ -36,6 +38,11 @@ impl Root {
     /// Ticks a second in which procfs counts times (USER_HZ), from the fact `clock_ticks`. `None` where the root does not know it.
     pub fn ticks_per_s(&self) -> Option<u64> {
         self.fact("clock_ticks").ok()?.parse::<u64>().ok().filter(|ticks| *ticks > 0)
+    }
+
+    /// A [`fact`](Root::fact) that is JSON.
+    pub(crate) fn json_fact<T: DeserializeOwned>(&self, name: &str) -> Result<T, ReadError> {
+        serde_json::from_str(&self.fact(name)?).map_err(|e| ReadError::malformed(name, e))
     }
 
     /// A file that holds a list of CPUs or nodes (`0-3,8`).

@@ -24,8 +24,8 @@ impl Section {
     }
 }
 
-/// The sections of a text, and the lines that are none of it. A section that comes again goes on.
-pub fn parse(text: &str) -> (Vec<Section>, Vec<String>) {
+/// The sections of a text, and the lines that are neither options nor sections. A section that comes again is continued.
+pub(super) fn parse(text: &str) -> (Vec<Section>, Vec<String>) {
     let (mut sections, mut odd): (Vec<Section>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut at, mut last) = (section(&mut sections, ""), None::<String>);
     for line in text.lines() {

@@ -5,8 +5,7 @@ use super::variables::Variables;
 use crate::{Class, Fault, Root};
 
 /// Where profiles are, those that count first.
-pub const FOLDERS: [&str; 4] =
-    ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
+const FOLDERS: [&str; 4] = ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
 
 /// tuned's own profiles include one another four deep.
 const MOST_FILES: usize = 32;
@@ -34,7 +33,7 @@ pub fn read(root: &Root, name: &str) -> Result<Profile, Fault> {
     Ok(merging.end(name))
 }
 
-/// The profile that `text` is, with what it includes from the machine that `root` shows.
+/// The profile in `text`, with what it includes from the machine that `root` shows.
 ///
 /// # Errors
 /// As for [`read`].

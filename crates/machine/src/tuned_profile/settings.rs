@@ -2,10 +2,11 @@
 
 use super::parser::Section;
 use super::reader::Profile;
+use crate::persistence::dots_for_slashes;
 use crate::plan::{BOOT_PARAMETERS, MACHINE};
 use crate::{Plan, Planned, Root, Setting, knobs};
 
-/// A plan that stands for somebody's advice, and what of the advice is not in it.
+/// Advice as a plan, and what of it the plan leaves out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
     /// The plan; its settings may be none.
@@ -161,11 +162,12 @@ impl Translation<'_> {
         let knob = knobs::find(&setting.knob);
         let before = knob.and_then(|knob| knob.read(self.root, &setting.target).ok());
         let settings = &mut self.advice.plan.settings;
-        let earlier = settings.iter().find(|known| known.setting().same_object(&setting));
-        if let Some(earlier) = earlier.filter(|known| known.knob == BOOT_PARAMETERS) {
+        let earlier =
+            settings.iter().position(|known| known.knob == setting.knob && known.target == setting.target);
+        let earlier = earlier.map(|at| settings.remove(at));
+        if let Some(earlier) = earlier.filter(|earlier| earlier.knob == BOOT_PARAMETERS) {
             setting.value = format!("{} {}", earlier.value, setting.value);
         }
-        settings.retain(|known| !known.setting().same_object(&setting));
         settings.push(Planned {
             knob: setting.knob,
             target: setting.target,
@@ -177,14 +179,9 @@ impl Translation<'_> {
     }
 }
 
-/// `vm.swappiness` is /proc/sys/vm/swappiness; a slash stands for a dot within a part, as in names of interfaces (`eth0/1`).
+/// `vm.swappiness` is /proc/sys/vm/swappiness.
 fn sysctl_path(key: &str) -> Result<String, String> {
-    let swapped = |letter: char| match letter {
-        '.' => '/',
-        '/' => '.',
-        other => other,
-    };
-    let path: String = key.chars().map(swapped).collect();
+    let path = dots_for_slashes(key);
     match path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
         true => Err("it is no name of a kernel setting".into()),
         false => Ok(format!("/proc/sys/{path}")),

@@ -15,6 +15,7 @@ use crate::case_facts;
 use crate::format::Format;
 use crate::output::{self, Answer};
 use captured::Captures;
+pub use captured::machine_at;
 
 // Flags of `pinwise compare`.
 #[derive(Debug, clap::Args)]
@@ -81,11 +82,11 @@ fn names(dirs: &[PathBuf]) -> Result<Vec<String>, Fault> {
     let last = |dir: &PathBuf| dir.file_name().map(|name| name.to_string_lossy().into_owned());
     let whole: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     let short: Option<Vec<String>> = dirs.iter().map(last).collect();
-    let is_told_apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    let are_distinct = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
     if let Some(twice) = whole.iter().enumerate().find(|(at, name)| whole[..*at].contains(name)) {
         return Err(Fault::new(Class::Usage, twice.1, "it is named twice", "name each case once"));
     }
-    Ok(short.filter(is_told_apart).unwrap_or(whole))
+    Ok(short.filter(are_distinct).unwrap_or(whole))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ mod slurm;
 
 use std::path::{Path, PathBuf};
 
-use machine::{CpuChoice, Fault};
+use machine::untrusted::file::read_text;
+use machine::{Class, CpuChoice, Fault};
 use study::case::abandoned;
 use study::engine::prepare::{Draft, Request, free_dir};
 use study::engine::requirements;
@@ -191,6 +192,19 @@ enum Better {
 
 /// Folder of the cases that nobody names.
 const CASES: &str = "cases";
+
+/// A recipe takes some thousand bytes, and may come out of a pipe.
+const LONGEST_RECIPE_BYTES: u64 = 64 << 20;
+
+/// The recipe of a file, with its text.
+///
+/// # Errors
+/// The file cannot be read, or is no recipe.
+pub fn recipe_of(path: &Path) -> Result<(Recipe, String), Fault> {
+    let text = read_text(path, LONGEST_RECIPE_BYTES)
+        .map_err(|e| Fault::new(Class::Usage, path.display(), e, "name a recipe that can be read"))?;
+    Ok((Recipe::from_toml(&text, &path.display().to_string())?, text))
+}
 
 /// What a case of this recipe is called there, less its number.
 fn usual_name(recipe: &Recipe) -> &'static str {

@@ -7,6 +7,7 @@ mod caveats;
 mod counters;
 mod export;
 mod folded;
+mod intervals;
 mod live;
 pub(super) mod new_processes;
 mod on_cpu;

@@ -4,6 +4,7 @@
 //! interval's length. Of thousands of threads most do that most of the time.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,18 @@ fn slept(thread: &ThreadAccount, interval_ns: u64) -> Option<ThreadAccount> {
     let mut still = thread.clone();
     set_asleep(&mut still, 0);
     Some(still)
+}
+
+/// Which of so many known threads `asleep` of an entry names, by number. The writer names each once, in ascending order; where an entry
+/// names threads again, or more than there are, these are passed over: they could keep us for years, or take all memory.
+pub(super) fn sleepers(asleep: &[(u32, u32)], known: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut next = 0;
+    asleep.iter().map(move |(first, length)| {
+        let end = (first.saturating_add(*length) as usize).min(known);
+        let new = (*first as usize).max(next).min(end)..end;
+        next = next.max(end);
+        new
+    })
 }
 
 /// The row again.

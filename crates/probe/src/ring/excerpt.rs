@@ -6,15 +6,15 @@ use std::path::Path;
 
 use machine::{Class, Fault};
 
-use super::entry::{Entry, asleep_for};
+use super::entry::{Entry, asleep_for, sleepers};
 use super::frame::Head;
 use super::reader::{Ring, Skimmed};
 use super::recorder::Recorder;
 use crate::account::{Account, ThreadAccount};
 
 impl Ring {
-    /// Writes the entries of the last recorder that lie in a time (ns of CLOCK_MONOTONIC), be it with a part, into a new ring. Says how
-    /// many.
+    /// Writes the entries of the last recorder that lie in a time (ns of CLOCK_MONOTONIC), wholly or in part, into a new ring. Returns
+    /// how many.
     ///
     /// # Errors
     /// There is none; they cannot be read; [`Recorder::open`] refuses the folder; they cannot be written.
@@ -69,13 +69,8 @@ fn copy(segment: &Skimmed, is_meant: &impl Fn(&Head) -> bool, recorder: &mut Rec
 fn whole(entry: Entry, head: &Head, known: &mut Vec<ThreadAccount>) -> Account {
     let Entry { mut account, asleep, known: new } = entry;
     known.extend(new);
-    // The writer names each once, in ascending order: an entry that names threads again could take all memory.
-    let mut next = 0;
-    for (first, length) in asleep {
-        let end = (first.saturating_add(length) as usize).min(known.len());
-        let slept = known.get((first as usize).max(next)..end).into_iter().flatten();
-        account.threads.extend(slept.map(|thread| asleep_for(thread, head.interval_ns())));
-        next = next.max(end);
+    for slept in sleepers(&asleep, known.len()) {
+        account.threads.extend(known[slept].iter().map(|thread| asleep_for(thread, head.interval_ns())));
     }
     account
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use machine::Missing;
 
-use super::entry::asleep_for;
+use super::entry::{asleep_for, sleepers};
 use super::frame::{Head, Kind};
 use super::reader::{Ring, Skimmed};
 use super::session::Session;
@@ -207,7 +207,11 @@ impl Together {
                 }
                 self.note_gap(self.last.as_ref().and_then(|last| gap(last, head, goes_on)));
                 goes_on = true;
-                slept(&mut known, &entry.asleep, head.interval_ns());
+                for slept in sleepers(&entry.asleep, known.len()) {
+                    for (_, ns) in &mut known[slept] {
+                        *ns = ns.saturating_add(head.interval_ns());
+                    }
+                }
                 let interval = Interval {
                     from_unix_ns: head.began_unix_ns(),
                     to_unix_ns: head.to_unix_ns,
@@ -228,20 +232,6 @@ impl Together {
         let damaged =
             read.err().map(|e| Missing::new(format_args!("entries of {}", segment.path().display()), e));
         self.missing.extend(damaged);
-    }
-}
-
-/// Adds an interval to the threads that slept through it. The writer names each once, in ascending order; an entry that
-/// names threads again, or more than there are, is not listened to: it could keep us for years.
-fn slept(known: &mut [(ThreadAccount, u64)], asleep: &[(u32, u32)], interval_ns: u64) {
-    let mut next = 0;
-    for (first, length) in asleep {
-        let end = (first.saturating_add(*length) as usize).min(known.len());
-        let new = (*first as usize).max(next)..end;
-        for (_, ns) in known.get_mut(new).into_iter().flatten() {
-            *ns = ns.saturating_add(interval_ns);
-        }
-        next = next.max(end);
     }
 }
 

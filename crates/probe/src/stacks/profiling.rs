@@ -7,10 +7,9 @@ use machine::Missing;
 use super::named_sums::NamedSums;
 use super::profile::Profile;
 use super::sampled::{SampledStack, SampledStacks};
-use super::summing::NEW_ONLY;
 use super::symbolization::Naming;
-use super::target::want;
-use crate::account::collect::target::{full, same_numbers};
+use super::target::{want, want_too};
+use crate::account::collect::target::same_numbers;
 use crate::account::{Target, task_name};
 use crate::bpf::{Loaded, Record as _, StackControl, StackKey, StackSum, StackTables, load_profile};
 use crate::clock;
@@ -48,15 +47,12 @@ impl Profiling {
     /// # Errors
     /// There is no room for one.
     pub fn add(&mut self, pids: &[u32]) -> Result<(), Missing> {
-        let (_, meant) = Target::Processes(Vec::new()).numbers();
         let mut refused = Ok(());
         for pid in pids {
-            match self.tables.wanted.insert(pid, meant, NEW_ONLY) {
-                Ok(()) => self.naming.remember(*pid),
-                Err(why) if self.tables.wanted.get(pid, 0).is_err() => {
-                    refused = Err(Missing::new(FACT, full(why).why));
-                }
-                Err(_) => {}
+            match want_too(&mut self.tables.wanted, *pid) {
+                Ok(true) => self.naming.remember(*pid),
+                Ok(false) => {}
+                Err(missing) => refused = Err(Missing::new(FACT, missing.why)),
             }
         }
         refused

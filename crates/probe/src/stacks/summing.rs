@@ -8,16 +8,13 @@ use super::frames::without_the_switch;
 use super::named_sums::NamedSums;
 use super::offline;
 use super::symbolization::Naming;
-use super::target::want;
+use super::target::{want, want_too};
 use super::time::{Doing, StackTime, TimeByStack};
-use crate::account::collect::target::{all_cpus, full, same_numbers};
+use crate::account::collect::target::{all_cpus, same_numbers};
 use crate::account::{Target, task_name};
 use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks};
 use crate::clock;
 use crate::online::OnlineLooks;
-
-/// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
-pub(super) const NEW_ONLY: u64 = 1;
 
 /// Programs in the kernel that sum up; they end with this.
 pub struct Summing {
@@ -65,14 +62,12 @@ impl Summing {
     /// # Errors
     /// When the kernel refuses.
     pub fn add(&mut self, pids: &[u32]) -> Result<(), Missing> {
-        let (_, meant) = Target::Processes(Vec::new()).numbers();
         let (mut fresh, mut refused) = (false, Ok(()));
         for pid in pids {
             self.naming.remember(*pid);
-            match self.tables.wanted.insert(pid, meant, NEW_ONLY) {
-                Ok(()) => fresh = true,
-                Err(why) if self.tables.wanted.get(pid, 0).is_err() => refused = Err(full(why)),
-                Err(_) => {}
+            match want_too(&mut self.tables.wanted, *pid) {
+                Ok(is_new) => fresh |= is_new,
+                Err(missing) => refused = Err(missing),
             }
         }
         if fresh { self.loaded.walk_tasks().and(refused) } else { refused }

@@ -7,6 +7,9 @@ use super::symbolization::Naming;
 use crate::account::Target;
 use crate::account::collect::target::full;
 
+/// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
+const NEW_ONLY: u64 = 1;
+
 /// Names a target to the programs, and remembers where its processes have their functions.
 ///
 /// # Errors
@@ -22,6 +25,19 @@ pub(crate) fn want(
         naming.remember(process_of(*number));
     }
     Ok(())
+}
+
+/// Names a process that came to the target later. Returns whether the programs did not know it yet.
+///
+/// # Errors
+/// There is no room for it.
+pub(super) fn want_too(wanted: &mut HashMap<MapData, u32, u32>, pid: u32) -> Result<bool, Missing> {
+    let (_, meant) = Target::Processes(Vec::new()).numbers();
+    match wanted.insert(pid, meant, NEW_ONLY) {
+        Ok(()) => Ok(true),
+        Err(why) if wanted.get(&pid, 0).is_err() => Err(full(why)),
+        Err(_) => Ok(false),
+    }
 }
 
 /// The process of a thread: Tgid of /proc/TID/status.

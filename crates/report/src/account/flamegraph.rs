@@ -61,8 +61,8 @@ fn draw(stacks: &BTreeMap<String, u64>, heading: &str, words: &str) -> String {
     let placed = all.places("all", WIDTH - 2.0 * MARGIN);
     let deepest = placed.iter().map(|frame| frame.depth).max().unwrap_or(0);
     let height = ABOVE + ROW * (deepest + 1) as f64 + BELOW;
-    let view_box = format!("0 0 {} {}", coordinate(WIDTH), coordinate(height));
     let (wide, high) = (coordinate(WIDTH), coordinate(height));
+    let view_box = format!("0 0 {wide} {high}");
     let attributes: Attributes = &[
         ("xmlns", &"http://www.w3.org/2000/svg"),
         ("class", &"flamegraph"),

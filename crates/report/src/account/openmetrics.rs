@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use probe::account::Account;
 
-pub use families::{ALL, Family, Kind};
 pub use page::Form;
 
 use of_cpus::OfCpus;
@@ -114,6 +113,6 @@ impl Exposition {
         page.of(&families::OWN).time(&[], self.own_cpu_ns);
         let mut lost = page.of(&families::LOST);
         self.lost.iter().for_each(|(what, count)| lost.number(&[("what", what)], *count));
-        lost.number(&[("what", "unreported_switches")], self.cpus.untold_switches());
+        lost.number(&[("what", "unreported_switches")], self.cpus.unreported_switches());
     }
 }

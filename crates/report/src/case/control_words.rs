@@ -90,7 +90,7 @@ pub fn control(control: &Control, better: Direction) -> String {
 }
 
 /// What the control is called.
-pub fn control_name(control: &Control) -> &'static str {
+fn control_name(control: &Control) -> &'static str {
     if control.kind.is_dose() { "dose" } else { "mis-tuning" }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use advise::environment::{CannotTell, Difference, Environment, PathFact, Unknown, What};
 
-use crate::display_width::cut;
+use crate::case::table::wrap::cut;
 
 /// Differences that are named unless all are asked for.
 const MOST: usize = 8;
@@ -38,7 +38,7 @@ fn line(differs: &Difference, cases: &[String], full: bool) -> String {
     if differs.what == What::Hardware && distinct(differs.values.iter().flatten()) < 2 {
         return format!("{}: sizes of caches or kinds of cores", subject(differs));
     }
-    let short: Vec<String> = whole.iter().map(|value| cut(value, LONGEST_VALUE, "...")).collect();
+    let short: Vec<String> = whole.iter().map(|value| cut(value, LONGEST_VALUE)).collect();
     // What differs only in what would be cut off is not cut.
     let is_cut = !full && distinct(&short) == distinct(&whole);
     let value = |at: usize| if is_cut { short[at].as_str() } else { whole[at] };
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_machines_and_unknown_ones_are_told_apart() {
+    fn equal_machines_and_unknown_ones_are_distinguished() {
         let same = Environment { machines_compared: 2, ..Environment::default() };
         assert!(heading(&same).starts_with("Same machine") && said(&same, false).is_empty());
         let cannot = CannotTell {

@@ -31,7 +31,7 @@ pub struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// One arm.
-    pub fn arm(arm: &'a ArmSummary) -> Self {
+    pub(crate) fn arm(arm: &'a ArmSummary) -> Self {
         // That a dose is one its name says.
         let control = if arm.role == Role::MisTuning { " (control)" } else { "" };
         Self { name: format!("{}{control}", arm.arm), arms: vec![arm], figures: vec![arm.figure] }

@@ -112,13 +112,23 @@ pub(super) fn keep_paths(hosts: &mut LoadHosts, recipe: &Recipe, folder: &OwnFol
             }
             (Err(fault), _) => PathEnd::unknown(fault),
         };
-        let (name, place) = (path_file(&host), folder.path().join(path_file(&host)));
+        let name = path_file(&host);
         let json = serde_json::to_vec_pretty(&NetworkPath { host, server, load }).map_err(|e| {
+            let place = folder.path().join(&name);
             Fault::new(Class::Storage, place.display(), e, "this is a bug in pinwise; please report it")
         })?;
-        folder.replace(&name, &json).map_err(|e| Fault::io(place.display(), &e, "free some space"))?;
+        keep(folder, &name, &json)?;
     }
     Ok(())
+}
+
+/// Keeps a file of the case's folder for hosts.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn keep(folder: &OwnFolder, name: &str, bytes: &[u8]) -> Result<(), Fault> {
+    let written = folder.replace(name, bytes);
+    written.map_err(|e| Fault::io(folder.path().join(name).display(), &e, "free some space"))
 }
 
 /// CPU time of the load's processes that run under this kernel all the same, as those of hosts that are namespaces: it is nobody else's.

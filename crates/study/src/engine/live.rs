@@ -481,8 +481,7 @@ fn load_hosts(case: &Case, study: &Resolved, exe: &Path) -> Result<Option<LoadHo
     let folder = case.folder()?.make_folder("hosts", Reach::Owner)?;
     let file_of = |host: &str| format!("{host}.tar.zst");
     for (host, archive) in hosts.captures(|host| !folder.holds(&file_of(host)))? {
-        let (name, path) = (file_of(&host), folder.path().join(file_of(&host)));
-        folder.replace(&name, &archive).map_err(|e| Fault::io(path.display(), &e, "free some space"))?;
+        driving::keep(&folder, &file_of(&host), &archive)?;
     }
     driving::keep_paths(&mut hosts, &study.recipe, &folder)?;
     Ok(Some(hosts))

@@ -13,7 +13,7 @@ pub const PLAIN: &str = "account.json";
 /// Somewhat more work for somewhat less space; a trial waits for it for a millisecond.
 const LEVEL: i32 = 9;
 
-/// The longest that is unpacked: a server with thousands of threads has some MB, and a few bytes of somebody else's could unpack to any length.
+/// The longest that is unpacked: a server with thousands of threads has some MB, and a few bytes from elsewhere could unpack to any length.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What is written.

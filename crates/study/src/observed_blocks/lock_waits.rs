@@ -4,8 +4,8 @@ use probe::account::{Account, SleepReason, ThreadAccount};
 
 /// A thread works that had this share of the server's CPU time at least.
 const WORKS: f64 = 0.01;
-/// From this share of the working threads' time on, waits at futexes are looked at. The rule `lock` names none that take less.
-const MUCH: f64 = 0.10;
+/// From this share of the working threads' time on, waits at futexes are looked at, and the rule `lock` of a diagnosis names them.
+pub const MUCH: f64 = 0.10;
 
 /// Whether threads that work sleep much at futexes. To sum up at which ones costs each of their switches more, so that a server without such
 /// waits is spared it.

@@ -37,6 +37,14 @@ pub enum Costs {
     Machine,
 }
 
+impl Costs {
+    /// Whether the share of a cause is one of all time of the threads that worked: a server that sleeps does not try to go on. Any other is
+    /// one of the time in which it tried to.
+    pub fn is_share_of_all_time(self) -> bool {
+        self == Self::Asleep
+    }
+}
+
 /// Cost that is part of what the server does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnWork {

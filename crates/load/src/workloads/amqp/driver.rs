@@ -18,8 +18,8 @@ pub static ABOUT: About = About {
           `queue` (classic, quorum, stream) make the variants. A message that is lost, changed, late by a number or there twice is a \
           failure; an alarm of the broker and whatever else ends a connection is reported in the broker's words. Connections, channels \
           and queues are made before the clock starts. Gives requests_per_s (messages that made the round), latency_p50_us, \
-          latency_p90_us, latency_p99_us, latency_p999_us, latency_max_us, latency_jitter_us, completed, failed (and failed_... by kind), unfinished, \
-          client_busy, client_cpu_s, and ten intervals a second.",
+          latency_p90_us, latency_p99_us, latency_p999_us, latency_max_us, latency_jitter_us, completed, failed (and failed_... by \
+          kind), unfinished, client_busy, client_cpu_s, and ten intervals a second.",
     example: "driver = \"amqp\"\nchannels = 500\nmessage_bytes = 12\nseconds = 5.0\n",
 };
 

@@ -198,7 +198,7 @@ fn body_of(fields: &[Header<'_>]) -> Result<Body, String> {
         return Ok(Body::Chunked(Chunk::Size));
     }
     let of_name = |field: &&Header<'_>| field.name.eq_ignore_ascii_case("content-length");
-    let mut lengths = fields.iter().filter(of_name).map(|field| length(field.value));
+    let mut lengths = fields.iter().filter(of_name).map(|field| content_length(field.value));
     match (lengths.next(), lengths.next()) {
         (Some(Some(length)), None) => Ok(Body::Sized(length)),
         (None, _) => {
@@ -208,7 +208,8 @@ fn body_of(fields: &[Header<'_>]) -> Result<Body, String> {
     }
 }
 
-fn length(value: &[u8]) -> Option<u64> {
+/// The number that a Content-Length says; none where it is not one number.
+pub(crate) fn content_length(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?.trim();
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }

@@ -5,6 +5,7 @@ mod dialogue;
 mod driver;
 pub mod options;
 
+pub(crate) use dialogue::content_length;
 pub use dialogue::{Http, Plan};
 pub use driver::ABOUT;
 pub use options::HttpLoad;

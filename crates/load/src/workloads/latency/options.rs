@@ -10,6 +10,9 @@ use crate::drive::{Endpoint, Keys, Transport, driven_load};
 /// A message holds its lane and number.
 pub(super) const SMALLEST_BYTES: u32 = 16;
 
+/// The largest message over a stream, bytes.
+pub(super) const LARGEST_MESSAGE_BYTES: u32 = 16 << 20;
+
 /// The largest datagram that IPv4 carries, bytes.
 const LARGEST_DATAGRAM_BYTES: u32 = 65_507;
 
@@ -48,7 +51,7 @@ impl LatencyLoad {
         let most_bytes = match self.transport {
             Transport::Packet => frames::LONGEST_MESSAGE_BYTES,
             Transport::Udp => LARGEST_DATAGRAM_BYTES,
-            Transport::Tcp | Transport::Unix => 16 << 20,
+            Transport::Tcp | Transport::Unix => LARGEST_MESSAGE_BYTES,
         };
         for (key, value, least, most) in [
             ("message_bytes", self.message_bytes, SMALLEST_BYTES, most_bytes),
@@ -61,7 +64,7 @@ impl LatencyLoad {
                 return Err(Fault::new(Class::Usage, format!("latency load: {key}"), cause, remedy));
             }
         }
-        if self.http && matches!(self.transport, Transport::Udp | Transport::Packet) {
+        if self.http && self.transport.keeps_messages_apart() {
             let (cause, remedy) =
                 ("HTTP/1.1 wants a stream", "choose transport tcp or unix, or leave it out");
             return Err(Fault::new(Class::Usage, "latency load: http", cause, remedy));

@@ -7,16 +7,15 @@ use std::ops::Range;
 use httparse::{EMPTY_HEADER, Header, Request, Response, Status};
 
 use super::dialogue::EchoDialogue;
+use super::options::LARGEST_MESSAGE_BYTES;
 use crate::drive::{Dialogue, News};
+use crate::workloads::http::content_length;
 
 /// A head is not longer than this, bytes.
 const LONGEST_HEAD_BYTES: usize = 8 << 10;
 
 /// Nor has it more fields.
 const MOST_FIELDS: usize = 32;
-
-/// A body is not longer than this, bytes.
-const LONGEST_BODY_BYTES: usize = 16 << 20;
 
 /// One connection of the latency load over HTTP.
 #[derive(Debug)]
@@ -118,10 +117,10 @@ fn unfinished(came: &[u8]) -> Result<Option<Range<usize>>, String> {
 /// The body behind a head that ends at `from`, if all of it came.
 fn body_of(came: &[u8], from: usize, fields: &[Header<'_>]) -> Result<Option<Range<usize>>, String> {
     let said = fields.iter().find(|field| field.name.eq_ignore_ascii_case("content-length"));
-    let length = said.and_then(|field| std::str::from_utf8(field.value).ok()?.trim().parse::<usize>().ok());
-    let length = length
-        .filter(|length| *length <= LONGEST_BODY_BYTES)
-        .ok_or("it does not say how long its body is, or the body is too long")?;
+    let length = said
+        .and_then(|field| content_length(field.value))
+        .filter(|length| *length <= u64::from(LARGEST_MESSAGE_BYTES))
+        .ok_or("it does not say how long its body is, or the body is too long")? as usize;
     Ok((came.len().saturating_sub(from) >= length).then_some(from..from + length))
 }
 

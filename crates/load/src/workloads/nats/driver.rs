@@ -17,7 +17,8 @@ pub static ABOUT: About = About {
           changed, late by a number or there twice is a failure; what the server refuses is reported in its words. Connections and \
           subscriptions are made before the clock starts. `user` and `password` where the server asks for them; no TLS, no JetStream. \
           Gives requests_per_s (messages that made the round), latency_p50_us, latency_p90_us, latency_p99_us, latency_p999_us, \
-          latency_max_us, latency_jitter_us, completed, failed (and failed_... by kind), unfinished, client_busy, client_cpu_s, and ten intervals a second.",
+          latency_max_us, latency_jitter_us, completed, failed (and failed_... by kind), unfinished, client_busy, client_cpu_s, \
+          and ten intervals a second.",
     example: "driver = \"nats\"\nconnections = 16\nsubjects = 4\nmessage_bytes = 128\nseconds = 5.0\n",
 };
 

@@ -4,6 +4,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 
+use crate::errno::last_error;
+
 /// Room for the datagrams of one call.
 pub(super) struct Batch {
     /// Never resized: the parts point into them.
@@ -59,9 +61,4 @@ pub(super) fn header_of(part: &mut libc::iovec) -> libc::mmsghdr {
     header.msg_hdr.msg_iov = part;
     header.msg_hdr.msg_iovlen = 1;
     header
-}
-
-/// What the kernel said about the last call of this thread.
-pub(super) fn last_error() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use advise::environment::{Captured, LoadHost};
 use advise::fleet::Processor;
 use hosts::{HostSpec, Role};
-use machine::{Machine, Root};
+use machine::{Class, Fault, Machine, Root};
 use study::Facts;
 
 /// The captures of one case.
@@ -23,7 +23,7 @@ pub(super) fn of(dir: &Path, facts: &Facts) -> Captures {
         true => Root::at(&machine).map_err(|fault| fault.to_string()).and_then(|root| processor(&root)),
         false => Err("the case has no capture of its machine (machine/)".into()),
     };
-    // The name of a host in a case of somebody else is checked before it is a part of a path.
+    // The name of a host in someone else's case is checked before it is a part of a path.
     let drives = |host: &&HostSpec| host.role == Role::Load && host.check().is_ok();
     let load_host = |host: &HostSpec| {
         let capture = dir.join("hosts").join(format!("{}.tar.zst", host.name));
@@ -38,15 +38,26 @@ fn processor(root: &Root) -> Result<Processor, String> {
 }
 
 fn captured(capture: &Path) -> Result<Captured, String> {
-    if !capture.is_file() {
-        return Err("the case has no capture of it".into());
+    match capture.is_file() {
+        true => machine_at(capture).map_err(|fault| fault.to_string()),
+        false => Err("the case has no capture of it".into()),
     }
-    let root = Root::at(capture).map_err(|fault| fault.to_string())?;
+}
+
+/// The machine of a capture, with its processor.
+///
+/// # Errors
+/// It is damaged, or no machine is in it.
+pub fn machine_at(capture: &Path) -> Result<Captured, Fault> {
+    let root = Root::at(capture)?;
     let machine = Machine::read(&root);
     if machine.cpus.is_empty() {
-        return Err("its capture has no CPU".into());
+        let cause = "it has no CPU, so it is no capture of a machine";
+        let remedy = "capture the machine again with 'pinwise capture'";
+        return Err(Fault::new(Class::Storage, capture.display(), cause, remedy));
     }
-    // A capture without /proc/cpuinfo is one of another tool: then model and microcode are not compared.
+    // The map reads /proc/cpuinfo, too, so that it is in every capture. Trees that other tools made may be without it: then model and
+    // microcode are not compared.
     Ok(Captured { machine, processor: processor(&root).unwrap_or_default() })
 }
 
@@ -65,5 +76,13 @@ mod tests {
         let damaged = folder.path().join("c.tar.zst");
         std::fs::write(&damaged, "not an archive").unwrap();
         assert!(captured(&damaged).is_err());
+    }
+
+    #[test]
+    fn what_is_no_machine_is_refused_by_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("proc")).unwrap();
+        let fault = machine_at(folder.path()).unwrap_err().to_string();
+        assert!(fault.contains(&folder.path().display().to_string()) && fault.contains("no CPU"), "{fault}");
     }
 }

@@ -9,7 +9,8 @@ use hosts::survey::in_parallel;
 use machine::{Class, Fault};
 use report::fleet::NotRead;
 
-use super::gathered::{Gathered, host_at};
+use super::gathered::Gathered;
+use crate::verbs::compare::machine_at;
 
 /// How the names of archives end that are looked for in folders: those that [`machine::Root::at`] reads.
 const ENDINGS: [&str; 7] = [".tar.zst", ".tzst", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar"];
@@ -147,7 +148,7 @@ pub(super) fn read_all(
     interrupted: &AtomicBool,
     gathered: &Gathered,
 ) -> Result<(), Fault> {
-    let read = |capture: &Capture| gathered.take(&capture.host, host_at(&capture.path));
+    let read = |capture: &Capture| gathered.take(&capture.host, machine_at(&capture.path));
     in_parallel(captures, at_most, interrupted, "fleet map", &read)
 }
 

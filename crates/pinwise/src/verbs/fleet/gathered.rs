@@ -1,11 +1,11 @@
 //! What is known of a fleet so far, while several threads read its hosts.
 
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use advise::fleet::{Fleet, Grouper, Processor};
+use advise::environment::Captured;
+use advise::fleet::{Fleet, Grouper};
 use indicatif::ProgressBar;
-use machine::{Class, Fault, Machine, Root};
+use machine::Fault;
 use report::fleet::NotRead;
 
 use crate::{notes, progress_bar};
@@ -34,9 +34,11 @@ impl Gathered {
     }
 
     /// Takes a host, or why it could not be read.
-    pub(super) fn take(&self, host: &str, read: Result<Host, Fault>) {
+    pub(super) fn take(&self, host: &str, read: Result<Captured, Fault>) {
         match read {
-            Ok(Host { machine, processor }) => locked(&self.grouper).add_with(host, &machine, &processor),
+            Ok(Captured { machine, processor }) => {
+                locked(&self.grouper).add_with(host, &machine, &processor);
+            }
             Err(fault) => locked(&self.not_read).push(NotRead { host: host.to_string(), fault }),
         }
         self.bar.inc(1);
@@ -63,46 +65,18 @@ impl Gathered {
     }
 }
 
-/// What is compared of a host.
-#[derive(Debug)]
-pub(super) struct Host {
-    pub(super) machine: Machine,
-    processor: Processor,
-}
-
-/// The host of a capture.
-///
-/// # Errors
-/// It is damaged, or no machine is in it.
-pub(super) fn host_at(capture: &Path) -> Result<Host, Fault> {
-    let root = Root::at(capture)?;
-    let machine = Machine::read(&root);
-    if machine.cpus.is_empty() {
-        let cause = "it has no CPU, so it is no capture of a machine";
-        let remedy = "capture the machine again with 'pinwise capture'";
-        return Err(Fault::new(Class::Storage, capture.display(), cause, remedy));
-    }
-    // The map reads it, too, so that it is in every capture. Trees that other tools made may be without it.
-    let cpuinfo = root.read("/proc/cpuinfo");
-    let processor = cpuinfo.map(|text| Processor::from_cpuinfo(&text)).unwrap_or_default();
-    Ok(Host { machine, processor })
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
-    #[test]
-    fn what_is_no_machine_is_refused_by_its_path() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("proc")).unwrap();
-        let fault = host_at(folder.path()).unwrap_err().to_string();
-        assert!(fault.contains(&folder.path().display().to_string()) && fault.contains("no CPU"), "{fault}");
-    }
+    use machine::Class;
+
+    use super::*;
+    use crate::verbs::compare::machine_at;
 
     #[test]
     fn a_fleet_fails_where_no_host_was_read_and_not_before() {
@@ -116,7 +90,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/corsair");
         let gathered = Gathered::begin(2);
         gathered.take("b", Err(fault()));
-        gathered.take("a", host_at(Path::new(path)));
+        gathered.take("a", machine_at(Path::new(path)));
         let (fleet, not_read) = gathered.finish().unwrap();
         assert_eq!(fleet.shapes.iter().map(|shape| &shape.hosts).collect::<Vec<_>>(), [&["a".to_string()]]);
         assert_eq!((not_read.len(), not_read[0].host.as_str()), (1, "b"));

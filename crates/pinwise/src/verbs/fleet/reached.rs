@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use advise::environment::Captured;
 use hosts::{HostSpec, survey};
 use machine::own_folder::Reach;
 use machine::{Fault, OwnFolder};
 
-use super::gathered::{Gathered, Host, host_at};
+use super::gathered::Gathered;
 use crate::run_case::own_binary;
+use crate::verbs::compare::machine_at;
 
 /// Reads all hosts, `at_most` at the same time; their captures are kept in the folder `keep`.
 ///
@@ -40,7 +42,7 @@ enum Kept {
 }
 
 impl Kept {
-    fn read(&self, host: &str, capture: &[u8]) -> Result<Host, Fault> {
+    fn read(&self, host: &str, capture: &[u8]) -> Result<Captured, Fault> {
         let folder = match self {
             Self::In(folder) => folder,
             Self::Briefly(scratch) => &scratch.folder,
@@ -50,7 +52,7 @@ impl Kept {
         let path = folder.path().join(&name);
         let remedy = "free some space, or choose another folder with --captures";
         folder.replace(&name, capture).map_err(|e| Fault::io(path.display(), &e, remedy))?;
-        let read = host_at(&path);
+        let read = machine_at(&path);
         if matches!(self, Self::Briefly(_)) {
             let _ = folder.remove(&name);
         }

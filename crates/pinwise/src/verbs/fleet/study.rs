@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 
 use advise::fleet::{Chosen, chosen};
 use machine::own_folder::Reach;
-use machine::untrusted::file::read_text;
 use machine::{Class, Fault, OwnFolder};
 use report::case::compare_text::{self, ComparedCases};
 use report::fleet::NotRead;
 use serde::Serialize;
-use study::Recipe;
 use study::engine::prepare::free_dir;
 
 use super::surveyed::{HostFlags, Surveyed, survey};
@@ -20,14 +18,12 @@ use crate::format::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 use crate::verbs::compare;
+use crate::verbs::study::recipe_of;
 use on_host::{Studied, Task};
 
 /// Where the cases of runs go that nobody names: `cases/fleet-1`.
 const CASES: &str = "cases";
 const NAME: &str = "fleet";
-
-/// A recipe takes some thousand bytes, and may come out of a pipe.
-const LONGEST_RECIPE_BYTES: u64 = 64 << 20;
 
 // Flags of `pinwise fleet study`.
 #[derive(Debug, clap::Args)]
@@ -114,10 +110,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 
 /// The text of the recipe, once it is one that a host can be studied with by itself.
 fn recipe(path: &Path) -> Result<String, Fault> {
-    let named = path.display().to_string();
-    let text = read_text(path, LONGEST_RECIPE_BYTES)
-        .map_err(|e| Fault::io(&named, &e, "name a recipe that can be read"))?;
-    let recipe = Recipe::from_toml(&text, &named)?;
+    let (recipe, text) = recipe_of(path)?;
+    let named = path.display();
     if !recipe.hosts.is_empty() {
         let cause = "its load comes from other hosts; here server and load run on the host that is studied";
         return Err(Fault::new(Class::Usage, format!("{named}: hosts"), cause, "leave [[hosts]] out"));
@@ -140,10 +134,7 @@ fn tasks(shapes: &[Chosen], surveyed: &Surveyed, folder: &Path) -> Result<Vec<Ta
         for host in shape.hosts.iter().filter_map(|name| surveyed.spec(name)) {
             // The name of a host has no slash: the survey has checked it.
             let case = folder.join(format!("{}-{}", shape.shape, host.name));
-            if std::fs::symlink_metadata(&case).is_ok() {
-                let remedy = "choose another folder with -o, or remove it";
-                return Err(Fault::new(Class::Usage, case.display(), "is there already", remedy));
-            }
+            hosts::nothing_at(&case)?;
             tasks.push(Task { shape: shape.shape.clone(), host: host.clone(), case });
         }
     }

@@ -3,19 +3,22 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use advise::environment::Captured;
 use advise::fleet::Fleet;
+use clap::ArgGroup;
 use hosts::{HostSpec, inventory, survey};
 use machine::Fault;
 use report::fleet::NotRead;
 
-use super::gathered::{Gathered, Host};
+use super::gathered::Gathered;
 use super::reached;
 
 // Flags that name the hosts.
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("named").required(true).multiple(true).args(["hosts", "host"])))]
 pub(super) struct HostFlags {
     /// File of the hosts: TOML, or an Ansible inventory in INI (docs/hosts.md)
-    #[arg(long, value_name = "FILE", required_unless_present = "host")]
+    #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
     /// The same by their names, as ssh takes them: load=web1,web2; the role makes no difference
     #[arg(long, value_name = "ROLE=HOST,...")]
@@ -45,7 +48,7 @@ impl Surveyed {
 /// The hosts make no sense, none of them can be read, or a signal stopped it.
 pub(super) fn survey(
     flags: &HostFlags,
-    beside: Option<(&str, Host)>,
+    beside: Option<(&str, Captured)>,
     interrupted: &AtomicBool,
 ) -> Result<Surveyed, Fault> {
     let specs = inventory::given(flags.hosts.as_deref(), &flags.host)?;

@@ -11,7 +11,7 @@ use crate::notes::note;
 /// tuned's own profiles have some 4 kB.
 const LONGEST_BYTES: u64 = 64 << 10;
 
-/// The plan that some advice is; what of it is not taken over is said on stderr.
+/// Advice as a plan; what is not taken over is said on stderr.
 ///
 /// # Errors
 /// It cannot be read, is malformed, or says nothing that a knob of pinwise sets.

@@ -44,13 +44,8 @@ pub(super) fn may_run(args: &Args, recipe: &Recipe, server: &HostSpec) -> Result
     }
     let Some(dir) = args.output.as_deref() else { return Ok(()) };
     Case::is_free(dir)?;
-    // Nothing is written over, and the study should not have run in vain.
-    match std::fs::symlink_metadata(dir) {
-        Ok(_) => {
-            Err(Fault::new(Class::Usage, dir.display(), "is there already", "choose another folder with -o"))
-        }
-        Err(_) => Ok(()),
-    }
+    // The copy asks again; the study should not have run in vain.
+    hosts::nothing_at(dir)
 }
 
 /// Runs the study on `server`, says here what it says there, and brings its case.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hosts::{HostSpec, Role, inventory};
 use load::Driven;
 use load::{Command, CommandLoad, Extract, LoadSpec};
-use machine::{Class, CpuChoice, Fault, Setting, untrusted};
+use machine::{Class, CpuChoice, Fault, Setting};
 use study::Recipe;
 use study::recipe::factor::{AllAlike, EachCpu, Places};
 use study::recipe::place::Place;
@@ -20,18 +20,11 @@ const SECOND_BUILD: &str = "server-b";
 /// Colons of a neighbour behind which its command may begin: those of its CPUs.
 const MOST_COLONS: usize = 16;
 
-/// A recipe takes some thousand bytes, and may come out of a pipe.
-const LONGEST_RECIPE_BYTES: u64 = 64 << 20;
-
 /// The recipe that file and flags mean together, and the host of its server, where that is another one.
 pub(super) fn recipe(args: &Args) -> Result<(Recipe, Option<HostSpec>), Fault> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
-        Some(path) => {
-            let text = untrusted::file::read_text(path, LONGEST_RECIPE_BYTES)
-                .map_err(|e| Fault::new(Class::Usage, path.display(), e, "name a recipe that can be read"))?;
-            Recipe::from_toml(&text, &path.display().to_string())?
-        }
+        Some(path) => super::recipe_of(path)?.0,
     };
     if args.full {
         recipe = recipe.at_full_size()?;
@@ -93,7 +86,6 @@ fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
 /// Hosts of a file and of flags that drive load take the place of those of the recipe; the one that runs the server.
 fn host_flags(args: &Args, recipe: &mut Recipe) -> Result<Option<HostSpec>, Fault> {
     let given = inventory::given(args.hosts.as_deref(), &args.host)?;
-    hosts::host::check_all(&given)?;
     let (mut servers, load): (Vec<_>, Vec<_>) = given.into_iter().partition(|host| host.role == Role::Server);
     if !load.is_empty() {
         recipe.hosts = load;

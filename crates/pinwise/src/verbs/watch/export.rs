@@ -1,31 +1,26 @@
 //! Metrics for those who collect them, as long as it is watched: over HTTP, or in a file for node_exporter.
 
 pub(super) mod flags;
-mod intervals;
 mod request;
 mod server;
 mod textfile;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use machine::{Fault, Machine};
 use probe::account::Counting;
 use report::account::openmetrics::{About, Exposition, Form, Seen};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::args::Args;
+use super::intervals::{Intake, Interval, Intervals, own_cpu_ns};
 use super::target::Watched;
 use crate::notes::note;
 use crate::output::Answer;
 use flags::ExportFlags;
-use intervals::{Interval, Intervals};
 use server::{Server, Shown};
 use textfile::Textfile;
-
-/// How long a signal may wait to be seen, and threads that have ended to be taken out of their table.
-const ATTENTION: Duration = Duration::from_millis(100);
 
 /// What hands metrics out. Opened before anything is counted: a place that cannot be had is reported at once.
 pub struct Places<'a> {
@@ -37,7 +32,7 @@ impl<'a> Places<'a> {
     /// Opens what the flags name; `None` where they name nothing.
     ///
     /// # Errors
-    /// The address cannot be listened at.
+    /// It cannot listen on the address.
     pub fn open(flags: &'a ExportFlags) -> Result<Option<Self>, Fault> {
         if !flags.is_asked() {
             return Ok(None);
@@ -60,7 +55,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Answer, Fault> {
     let began = Instant::now();
-    let mut intervals = Intervals::begin(counting, machine, watched);
+    let mut intervals = Intervals::begin(args, counting, machine, watched);
     let about = About {
         version: env!("CARGO_PKG_VERSION").into(),
         target: watched.asked().map_or_else(|| watched.title(), str::to_string),
@@ -68,27 +63,8 @@ pub fn run(
     };
     let mut export = Export::begin(Exposition::of(about), places)?;
     export.say_where(watched);
-    let mut due = began + args.every;
-    loop {
-        let now = Instant::now();
-        let in_time = args.window.is_none_or(|length| now < began + length);
-        let over = stop.load(Ordering::Acquire) || !in_time || intervals.is_over();
-        if over {
-            intervals.stop();
-        }
-        if over || now >= due {
-            export.take(&intervals.read());
-        }
-        if over {
-            return export.end(began.elapsed());
-        }
-        // A late reading does not shift those after it, and is not made up for: its interval is longer.
-        while due <= Instant::now() {
-            due += args.every;
-        }
-        intervals.look();
-        std::thread::sleep(due.saturating_duration_since(Instant::now()).min(ATTENTION));
-    }
+    intervals.hand_on(began, stop, &mut export);
+    export.end(began.elapsed())
 }
 
 struct Export {
@@ -99,13 +75,24 @@ struct Export {
     failed: Option<Fault>,
 }
 
+impl Intake for Export {
+    const WHILE_GONE: &'static str = "its metrics stay";
+
+    fn take(&mut self, interval: &Interval) -> bool {
+        let (account, lost) = (&interval.account, &interval.lost);
+        self.exposition.add(Seen { interval: account, lost, own_cpu_ns: own_cpu_ns() });
+        self.show();
+        true
+    }
+}
+
 impl Export {
     /// Hands out a page on which nothing was counted yet.
     fn begin(exposition: Exposition, places: Places<'_>) -> Result<Self, Fault> {
-        let page = || exposition.render(Form::Prometheus);
-        let file = places.file.map(|path| Textfile::begin(path, &page())).transpose()?;
-        let mut export = Self { exposition, server: places.server, file, failed: None };
-        export.show();
+        let page = exposition.render(Form::Prometheus);
+        let file = places.file.map(|path| Textfile::begin(path, &page)).transpose()?;
+        let export = Self { exposition, server: places.server, file, failed: None };
+        export.serve(page);
         Ok(export)
     }
 
@@ -116,12 +103,6 @@ impl Export {
         if let Some(file) = &self.file {
             note!("pinwise: watching {}: {}; Ctrl-C ends it", watched.title(), file.path().display());
         }
-    }
-
-    fn take(&mut self, interval: &Interval) {
-        let (account, lost) = (&interval.account, &interval.lost);
-        self.exposition.add(Seen { interval: account, lost, own_cpu_ns: own_cpu_ns() });
-        self.show();
     }
 
     /// Makes the page the last one. Where the file cannot be written, the next page has everything, too.
@@ -139,6 +120,11 @@ impl Export {
                 }
             }
         }
+        self.serve(prometheus);
+    }
+
+    /// Makes the page the last one that the server has.
+    fn serve(&self, prometheus: String) {
         if let Some(server) = &self.server {
             let open_metrics = self.exposition.render(Form::OpenMetrics);
             server.show(Shown { open_metrics, prometheus });
@@ -151,11 +137,4 @@ impl Export {
         note!("pinwise: handing out metrics took {own_s:.2} s of CPU time in {:.0} s", length.as_secs_f64());
         self.failed.map_or(Ok(Answer::Done), Err)
     }
-}
-
-/// CPU time of this process so far, ns.
-fn own_cpu_ns() -> u64 {
-    let own = clock_gettime(ClockId::ProcessCPUTime);
-    // Neither is below 0, and the clock of a process does not reach 2 to the power of 64 ns, which is 584 years.
-    (own.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(own.tv_nsec as u64)
 }

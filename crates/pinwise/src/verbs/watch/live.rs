@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use machine::own_folder::named;
 use machine::{Fault, Machine, Root};
-use probe::account::{Account, Counting, LookBack, Names};
+use probe::account::{Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
 use report::account::account_screen::{self, Judged, Page, View};
 
-use super::account::not_counted;
+use super::account::of_snapshot;
 use super::args::Args;
 use super::new_processes::NewProcesses;
 use super::sheet::{Sheet, without_steps};
@@ -81,15 +81,15 @@ impl Live<'_> {
     fn read(&mut self) {
         let add = |numbers: &[u32]| self.counting.add(numbers);
         self.gone |= self.new_processes.look(self.watched, self.root, add) == Some(false);
-        let mut snapshot = self.counting.read();
-        if let Some(cpus) = self.watched.cpus() {
-            snapshot = snapshot.on(cpus);
-        }
-        self.names.learn(&snapshot);
-        let everything = self.watched.is_everything();
-        let missing = not_counted(&self.counting, &self.new_processes, self.watched);
-        let account = Account::of(&snapshot, everything, &self.names, &missing);
-        let account = self.counting.with_counted(account, self.watched.cpus());
+        let snapshot = self.counting.read();
+        let account = of_snapshot(
+            snapshot,
+            &self.counting,
+            &mut self.names,
+            &self.new_processes,
+            self.watched,
+            self.watched.cpus(),
+        );
         self.counting.forget_ended();
         self.seen.add(account);
     }

@@ -23,8 +23,7 @@ pub(super) struct OnCpu<'a> {
 impl<'a> OnCpu<'a> {
     /// Loads and attaches the programs.
     pub(super) fn prepare(watched: &'a Watched, root: &'a Root) -> Self {
-        let pids: BTreeSet<u32> = watched.pids().iter().copied().collect();
-        let profiling = Profiling::prepare(&pids.into_iter().collect::<Vec<_>>());
+        let profiling = Profiling::prepare(&processes(watched).into_iter().collect::<Vec<_>>());
         Self { watched, root, profiling, others: others(watched, root) }
     }
 
@@ -72,17 +71,22 @@ impl<'a> OnCpu<'a> {
     }
 }
 
+/// The processes: each once, also where several of its threads are watched.
+fn processes(watched: &Watched) -> BTreeSet<u32> {
+    watched.pids().iter().copied().collect()
+}
+
 /// Names of threads that are not watched, in processes of which some threads are: samples know a thread by no more than these.
 fn others(watched: &Watched, root: &Root) -> BTreeSet<(u32, String)> {
     let Target::Threads(tids) = watched.target() else { return BTreeSet::new() };
     let mut others = BTreeSet::new();
-    for pid in watched.pids() {
+    for pid in processes(watched) {
         let folder = format!("/proc/{pid}/task");
         let threads = root.list(&folder).unwrap_or_default();
         let is_other = |tid: &&String| !tid.parse::<u32>().is_ok_and(|tid| tids.contains(&tid));
         for tid in threads.iter().filter(is_other) {
             if let Ok(name) = root.read(format!("{folder}/{tid}/comm")) {
-                others.insert((*pid, name.strip_suffix('\n').unwrap_or(&name).to_string()));
+                others.insert((pid, name.strip_suffix('\n').unwrap_or(&name).to_string()));
             }
         }
     }

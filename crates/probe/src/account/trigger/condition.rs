@@ -11,7 +11,7 @@ use crate::account::Account;
 /// The word for the signal that asks for a part of the recording.
 const SIGNAL: &str = "SIGUSR1";
 
-/// Nobody's condition is longer, bytes.
+/// The longest condition that is read, bytes.
 const LONGEST_BYTES: usize = 200;
 
 /// How a figure is compared.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Who added nothing for so long makes room for somebody else, ns: longer than what rates are usually taken over.
+/// Who added nothing for so long makes room for another, ns: longer than what rates are usually taken over.
 const IDLE_NS: u64 = 600_000_000_000;
 
 /// Sums by key, of which only so many have their own. What comes then is added to the rest, and stays there: no sum that is shown goes down.

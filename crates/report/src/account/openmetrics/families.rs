@@ -141,7 +141,8 @@ pub(super) static COUNTED: Family = counter(
 );
 
 /// All, in the order in which they are shown.
-pub static ALL: [&Family; 26] = [
+#[cfg(test)]
+pub(super) static ALL: [&Family; 26] = [
     &BUILD,
     &TARGET,
     &MISSING,

@@ -36,7 +36,7 @@ pub(super) struct OfCpus {
     /// By kind and name: how often, and how long in ns.
     takers: Bounded<(String, String), (u64, u64)>,
     /// Switches that the kernel did not report.
-    untold_switches: u64,
+    unreported_switches: u64,
 }
 
 impl OfCpus {
@@ -46,14 +46,14 @@ impl OfCpus {
             lengths: BTreeMap::new(),
             counted: BTreeMap::new(),
             takers: Bounded::new(MOST_TAKERS, (OTHER.into(), OTHER.into())),
-            untold_switches: 0,
+            unreported_switches: 0,
         }
     }
 
     /// Adds an interval.
     pub(super) fn add(&mut self, interval: &Account) {
         for cpu in &interval.cpus {
-            add(&mut self.untold_switches, cpu.untold_switches);
+            add(&mut self.unreported_switches, cpu.untold_switches);
             self.by_cpu.entry(cpu.cpu).or_default().add(cpu);
             for (source, seen) in cpu.sources.iter() {
                 self.lengths.entry(source).or_default().add(&seen.lengths, seen.all.total_ns);
@@ -73,8 +73,8 @@ impl OfCpus {
     }
 
     /// How many switches the kernel did not report.
-    pub(super) fn untold_switches(&self) -> u64 {
-        self.untold_switches
+    pub(super) fn unreported_switches(&self) -> u64 {
+        self.unreported_switches
     }
 
     /// Shows who took.

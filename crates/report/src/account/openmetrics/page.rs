@@ -113,18 +113,14 @@ impl Samples<'_> {
 
     fn head(&mut self) {
         let Family { name, kind, help } = self.family;
+        // In the form of Prometheus a family has the name of its samples, and an info is a gauge.
+        let (ending, word) = match (self.page.form, kind) {
+            (Form::Prometheus, Kind::Info) => (kind.endings()[0], "gauge"),
+            (Form::Prometheus, Kind::Counter) => (kind.endings()[0], kind.word()),
+            _ => ("", kind.word()),
+        };
         let text = &mut self.page.text;
-        let _ = match (self.page.form, kind) {
-            (Form::OpenMetrics, _) => writeln!(text, "# TYPE {name} {}", kind.word()),
-            // There a family has the name of its samples, and an info is a gauge.
-            (Form::Prometheus, Kind::Info) => writeln!(text, "# TYPE {name}_info gauge"),
-            (Form::Prometheus, Kind::Counter) => writeln!(text, "# TYPE {name}_total counter"),
-            (Form::Prometheus, _) => writeln!(text, "# TYPE {name} {}", kind.word()),
-        };
-        let ending = match (self.page.form, kind) {
-            (Form::Prometheus, Kind::Info | Kind::Counter) => kind.endings()[0],
-            _ => "",
-        };
+        let _ = writeln!(text, "# TYPE {name}{ending} {word}");
         if let (Form::OpenMetrics, Some(unit)) = (self.page.form, self.family.unit()) {
             let _ = writeln!(text, "# UNIT {name} {unit}");
         }

@@ -127,7 +127,7 @@ fn no_counter_goes_down_when_threads_end_and_takers_go() {
         from_ns: 7_000_000_000,
         to_ns: 9_000_000_000,
         threads: vec![ended],
-        takers: vec![taker("somebody else (process 10)", 5)],
+        takers: vec![taker("another (process 10)", 5)],
         ..interval()
     };
     let third = Account { from_ns: 9_000_000_000, to_ns: 11_000_000_000, ..Account::default() };

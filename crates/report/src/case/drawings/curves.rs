@@ -20,30 +20,33 @@ const MOST_POINTS: usize = 80;
 const MOST_NAMED: usize = 14;
 
 /// Percentiles (0 to 100) and latencies, us.
-pub type Points = Vec<(f64, f64)>;
+type Points = Vec<(f64, f64)>;
 
 /// One arm's curve.
-struct Curve<'a> {
-    name: &'a str,
-    kind: Kind,
-    points: Points,
+pub struct Curve<'a> {
+    /// The arm.
+    pub name: &'a str,
+    /// What it is to the reader.
+    pub kind: Kind,
+    /// At least two: percentiles (0 to 100) and latencies, us.
+    pub points: Points,
 }
 
 /// What the drawing shows.
 pub const TITLE: &str = "Latency by percentile for each arm";
 
-/// Draws the curves; `None` when there is none with at least two points.
-pub fn draw(facts: &Facts, latency: &BTreeMap<String, Vec<(f64, f64)>>) -> Option<Html> {
-    let mut curves: Vec<Curve> = facts
-        .study
-        .arms
-        .iter()
-        .filter_map(|arm| {
-            let kind = Kind::of(arm, &facts.evidence);
-            Some(Curve { name: &arm.name, kind, points: usable(latency.get(&arm.name)?) })
-        })
-        .filter(|curve| curve.points.len() >= 2)
-        .collect();
+/// The curves that have at least two points, in the order of the arms.
+pub fn of<'a>(facts: &'a Facts, latency: &BTreeMap<String, Points>) -> Vec<Curve<'a>> {
+    let curves = facts.study.arms.iter().filter_map(|arm| {
+        let kind = Kind::of(arm, &facts.evidence);
+        Some(Curve { name: &arm.name, kind, points: usable(latency.get(&arm.name)?) })
+    });
+    curves.filter(|curve| curve.points.len() >= 2).collect()
+}
+
+/// Draws the curves; `None` when there is none.
+pub fn draw(facts: &Facts, latency: &BTreeMap<String, Points>) -> Option<Html> {
+    let mut curves = of(facts, latency);
     // What stands out is drawn last, over the rest.
     curves.sort_by_key(|curve| std::cmp::Reverse(importance(curve.kind)));
     let points = || curves.iter().flat_map(|curve| curve.points.iter());
@@ -83,7 +86,7 @@ fn importance(kind: Kind) -> u8 {
 }
 
 /// Finite points in order, below 100 % where the axis ends.
-pub fn usable(points: &Points) -> Points {
+fn usable(points: &Points) -> Points {
     let on_the_axes = |(p, us): &(f64, f64)| (0.0..100.0).contains(p) && us.is_finite() && *us > 0.0;
     points.iter().copied().filter(on_the_axes).collect()
 }

@@ -119,7 +119,7 @@ fn mark_pauses(svg: &mut Html, trials: &[(&Trial, f64)], x: &Scale) {
 /// The median of the pinned trials of each block that has any: its first and last position, and the median.
 pub fn levels(facts: &Facts, trials: &[(&Trial, f64)]) -> Vec<(usize, usize, f64)> {
     let level = |(block, (first, last)): (usize, (usize, usize))| {
-        let pinned: Vec<f64> = trials
+        let pinned: Vec<f64> = trials[first..=last]
             .iter()
             .filter(|(t, _)| t.block == block && kind_of(facts, t) == Kind::Pinned)
             .map(|(_, v)| *v)

@@ -1,13 +1,10 @@
 //! The title of the report, as tabs and lists of files show it: which server on which machine, and the answer.
 
+use advise::next_steps::own_name;
 use study::Facts;
 
 use crate::case::headline;
 use crate::{CaseView, number};
-
-/// Programs that start others: their names say nothing about the server.
-const STARTERS: [&str; 10] =
-    ["sh", "bash", "env", "exec", "sudo", "taskset", "numactl", "nice", "timeout", "systemd-run"];
 
 /// `redis-server on 16 CPUs: CPU 5 is slow: 23.7 % fewer requests/s than on the other CPUs`. A case does not hold the name of its host.
 pub(super) fn of(case: &CaseView) -> String {
@@ -29,7 +26,5 @@ fn server(facts: &Facts) -> Option<String> {
     if spec.is_unnamed() && facts.study.string_rounds.is_some() {
         return Some("string-server".into());
     }
-    let program = spec.command.words().first()?.rsplit('/').next()?;
-    let is_name = !program.is_empty() && !program.contains('{') && !STARTERS.contains(&program);
-    is_name.then(|| program.to_string())
+    own_name(&spec.command).map(String::from)
 }

@@ -22,7 +22,7 @@ pub struct Compared {
 
 impl Compared {
     /// An effect among `all` of its study.
-    pub fn effect(effect: &Effect, all: &[Effect]) -> Self {
+    pub(crate) fn effect(effect: &Effect, all: &[Effect]) -> Self {
         Self {
             name: result_words::effect(effect),
             ratio: effect.ratio,
@@ -38,7 +38,7 @@ impl Compared {
     }
 
     /// An arm by a figure that decides nothing.
-    pub fn second(contrast: &Contrast) -> Self {
+    pub(crate) fn second(contrast: &Contrast) -> Self {
         Self {
             name: contrast.arm.clone(),
             ratio: contrast.ratio,

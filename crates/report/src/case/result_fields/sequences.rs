@@ -15,7 +15,7 @@ pub struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// All of them, by arm.
-    pub fn all(evidence: &'a Evidence) -> Vec<Self> {
+    pub(crate) fn all(evidence: &'a Evidence) -> Vec<Self> {
         let of_arm = |cliff: &'a ArmCliff| {
             let name = result_words::cliff_arm(cliff, evidence);
             cliff.parts.iter().map(move |times| Self { name: name.clone(), cliff, times })

@@ -51,7 +51,7 @@ mod tests {
     use study::Direction;
 
     #[test]
-    fn what_is_not_known_of_many_arms_for_one_reason_is_told_once() {
+    fn what_is_not_known_of_many_arms_for_one_reason_is_said_once() {
         let of_arm =
             |n: usize| Missing::new(format_args!("interval of cpu {n}"), "7 blocks; an interval takes 8");
         let mut missing: Vec<Missing> = (0..5).map(of_arm).collect();

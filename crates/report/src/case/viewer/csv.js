@@ -22,10 +22,7 @@ function csvPieces(plot) {
 
 // The link that saves them: the file is made when it is asked for.
 function csvLink(plot) {
-  const link = document.createElement("a");
-  link.href = "#";
-  link.download = `${plot.id}.csv`;
-  link.textContent = "Data as CSV";
+  const link = element("a", { href: "#", download: `${plot.id}.csv` }, "Data as CSV");
   link.addEventListener("click", () => {
     const address = URL.createObjectURL(new Blob(csvPieces(plot), { type: "text/csv" }));
     link.href = address;

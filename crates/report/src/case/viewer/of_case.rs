@@ -70,13 +70,8 @@ fn trials(facts: &Facts) -> Option<Plot> {
 
 /// The curves with all of their points.
 fn latency(case: &CaseView) -> Option<Plot> {
-    let mut series = Vec::new();
-    for arm in &case.facts.study.arms {
-        let points = case.latency.get(&arm.name).map(curves::usable).unwrap_or_default();
-        if points.len() >= 2 {
-            series.push(Series::new(&arm.name, Kind::of(arm, &case.facts.evidence).class(), points));
-        }
-    }
+    let curves = curves::of(case.facts, &case.latency).into_iter();
+    let series = curves.map(|curve| Series::new(curve.name, curve.kind.class(), curve.points)).collect();
     let axes = (Axis::new("share of requests, %", Spread::Nines), Axis::new("latency, us", Spread::Log));
     Plot::new(LATENCY, curves::TITLE, Marks::Line, axes, series)
 }

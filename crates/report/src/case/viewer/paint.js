@@ -57,10 +57,10 @@ function paint(canvas, plot, range) {
   parts.sort((a, b) => ORDER.indexOf(a.series.kind) - ORDER.indexOf(b.series.kind));
   const levels = plot.levels.filter(([from, to]) => to >= range[0] && from <= range[1]);
   view.ys = rangeOf(parts, shown.length > 0 ? levels : []);
-  const place = {
+  const place = (view.place = {
     x: (unit) => view.left + ((unit - view.xs[0]) / (view.xs[1] - view.xs[0])) * view.width,
     y: (unit) => view.top + view.height - ((unit - view.ys[0]) / (view.ys[1] - view.ys[0])) * view.height,
-  };
+  });
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   const pen = canvas.getContext("2d");

@@ -43,8 +43,7 @@ function listenForHover(canvas, spot, tip, plot, state) {
     const found = event.buttons === 0 && nearestOf(plot, view, event.offsetX, event.offsetY);
     if (!found) return hide();
     const { series, place } = found;
-    const x = view.left + ((series.xs[place] - view.xs[0]) / (view.xs[1] - view.xs[0])) * view.width;
-    const y = view.top + view.height * (1 - (series.ys[place] - view.ys[0]) / (view.ys[1] - view.ys[0]));
+    const [x, y] = [view.place.x(series.xs[place]), view.place.y(series.ys[place])];
     spot.hidden = tip.hidden = false;
     [spot.style.left, spot.style.top] = [`${x}px`, `${y}px`];
     const at = `${plot.x.name} ${exact(series.x[place])}`;

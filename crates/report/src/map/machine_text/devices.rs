@@ -1,6 +1,7 @@
 //! Devices: where they are attached, and where their interrupts run.
 
 use machine::devices::{Device, DeviceKind};
+use machine::wording::link_speed;
 use machine::{CpuSet, Machine};
 
 use super::lines::wrapped;
@@ -75,10 +76,7 @@ fn served_by(machine: &Machine, device: &Device) -> Option<String> {
 }
 
 fn what(device: &Device) -> String {
-    let speed = device.speed_mbit.map(|mbit| match mbit {
-        _ if mbit >= 1000 && mbit.is_multiple_of(1000) => format!("{} Gbit/s", mbit / 1000),
-        _ => format!("{mbit} Mbit/s"),
-    });
+    let speed = device.speed_mbit.map(link_speed);
     let words = match device.kind {
         DeviceKind::Net => [device.state.clone(), speed],
         DeviceKind::Block => [Some("disk".into()), device.bytes.map(size)],

@@ -3,6 +3,7 @@
 use machine::wording::{per_second, percent};
 use probe::account::SleepReason;
 use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
+use study::observed_blocks::lock_waits::MUCH;
 
 use crate::diagnosis::cause::{Cause, CauseId, Certainty, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -17,8 +18,6 @@ const MOSTLY: f64 = 0.5;
 const ONE_CPU: (f64, f64) = (0.7, 1.35);
 /// CPUs that were idle meanwhile, at least: else threads wait for a CPU first, whoever has the lock.
 const IDLE_CPUS: f64 = 0.2;
-/// From this share of the working threads' time on, waiting at one futex is named.
-const MUCH: f64 = 0.10;
 /// Waits that were released, at least: fewer say little about who releases.
 const FEWEST: u64 = 20;
 /// From this share of the released waits on, those who wait there are those who release.

@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use super::Transmitter;
+use crate::errno::last_error;
 use crate::workloads::packets::packet::Form;
-use crate::workloads::packets::recvmmsg::last_error;
 
 pub(super) struct Gso {
     socket: UdpSocket,

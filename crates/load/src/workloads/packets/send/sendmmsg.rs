@@ -6,8 +6,9 @@ use std::os::fd::AsRawFd;
 use rustix::io::Errno;
 
 use super::Transmitter;
+use crate::errno::last_error;
 use crate::workloads::packets::packet::Form;
-use crate::workloads::packets::recvmmsg::{header_of, last_error};
+use crate::workloads::packets::recvmmsg::header_of;
 
 pub(super) struct Sendmmsg {
     socket: UdpSocket,

@@ -82,8 +82,7 @@ impl EthtoolKnob {
 }
 
 fn report(root: &Root, interface: &str) -> Result<Report, ReadError> {
-    let fact = format!("{ETHTOOL}{interface}");
-    serde_json::from_str(&root.fact(&fact)?).map_err(|e| ReadError::malformed(&fact, e))
+    root.json_fact(&format!("{ETHTOOL}{interface}"))
 }
 
 #[cfg(test)]

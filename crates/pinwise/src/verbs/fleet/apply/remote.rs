@@ -1,11 +1,11 @@
 //! The hosts of a rollout, as they are reached.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use advise::fleet::rollout::{FleetHosts, Put};
-use hosts::survey::in_parallel;
+use hosts::survey::answers_in_parallel;
 use hosts::{HostSpec, RemoteFile, RemoteVerb, Verb};
 use machine::{Class, Fault};
 
@@ -47,12 +47,6 @@ pub(super) struct RemoteHosts {
     orders: Orders,
     there: There,
     interrupted: Arc<AtomicBool>,
-}
-
-/// What came of one host, once it is there.
-struct Slot<T> {
-    host: usize,
-    done: Mutex<Option<Result<T, Fault>>>,
 }
 
 impl RemoteHosts {
@@ -105,19 +99,10 @@ impl RemoteHosts {
         stop: &AtomicBool,
         work: &(dyn Fn(usize) -> Result<T, Fault> + Sync),
     ) -> Vec<Result<T, Fault>> {
-        let slots: Vec<Slot<T>> =
-            members.iter().map(|host| Slot { host: *host, done: Mutex::new(None) }).collect();
-        let take = |slot: &Slot<T>| {
-            let done = work(slot.host);
-            *slot.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
-        };
-        // Who was not begun says so below.
-        let _ = in_parallel(&slots, self.orders.at_most, stop, "fleet apply", &take);
-        let answer = |slot: Slot<T>| {
-            let done = slot.done.into_inner().unwrap_or_else(PoisonError::into_inner);
-            done.unwrap_or_else(|| Err(self.not_begun(slot.host)))
-        };
-        slots.into_iter().map(answer).collect()
+        let work = |host: &usize| work(*host);
+        let done = answers_in_parallel(members, self.orders.at_most, stop, &work);
+        let done = members.iter().zip(done);
+        done.map(|(host, done)| done.unwrap_or_else(|| Err(self.not_begun(*host)))).collect()
     }
 
     fn not_begun(&self, host: usize) -> Fault {

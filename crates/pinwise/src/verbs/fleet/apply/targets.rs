@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use advise::environment::Captured;
 use advise::fleet::{Deviation, Unlike, chosen, unlike};
 use hosts::HostSpec;
 use machine::{Class, Fault, Plan};
 use report::fleet::NotRead;
 
-use super::super::gathered::{Host, host_at};
 use super::super::surveyed::{HostFlags, Surveyed, survey};
+use crate::verbs::compare::machine_at;
 
 /// The name of the plan's machine among the hosts: none of theirs has a blank.
 const MACHINE_OF_PLAN: &str = "the machine of the plan";
@@ -57,7 +58,7 @@ pub(super) fn find(
 }
 
 /// The machine that the plan was made for; `None` of a plan that names none, as one that was written by hand.
-fn machine_of(plan: &Plan, like: Option<&Path>) -> Result<Option<Host>, Fault> {
+fn machine_of(plan: &Plan, like: Option<&Path>) -> Result<Option<Captured>, Fault> {
     match (like, plan.case.as_deref().map(Path::new)) {
         (Some(like), _) => host_of(like).map(Some),
         (None, None) => Ok(None),
@@ -70,13 +71,13 @@ fn machine_of(plan: &Plan, like: Option<&Path>) -> Result<Option<Host>, Fault> {
 }
 
 /// The machine of a case, or of a capture.
-fn host_of(path: &Path) -> Result<Host, Fault> {
+fn host_of(path: &Path) -> Result<Captured, Fault> {
     let of_case = path.join("machine");
     let path = if of_case.is_dir() { of_case.as_path() } else { path };
     if let Err(error) = std::fs::metadata(path) {
         return Err(Fault::io(path.display(), &error, "name a case, or a capture of its machine"));
     }
-    host_at(path)
+    machine_at(path)
 }
 
 /// Without a machine of the plan the hosts are held to the most usual one among themselves.

@@ -1,10 +1,9 @@
 //! The study of one host, as a verb there, and its case, which comes here.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hosts::survey::in_parallel;
+use hosts::survey::answers_in_parallel;
 use hosts::{HostSpec, RemoteFile, RemoteVerb, Verb};
 use machine::{Class, Fault};
 use report::fleet::NotRead;
@@ -53,9 +52,7 @@ pub(super) fn study_all(
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Studied>, Vec<NotRead>), Fault> {
     let there = There::new()?;
-    let ends: Mutex<Vec<(usize, Result<i32, Fault>)>> = Mutex::default();
-    let numbered: Vec<(usize, &Task)> = tasks.iter().enumerate().collect();
-    let take = |(at, task): &(usize, &Task)| {
+    let end_of = |task: &Task| {
         note!("pinwise: {} for shape {}: the study begins", task.host.name, task.shape);
         let end = study(task, recipe, &there, interrupted);
         note!(
@@ -63,13 +60,15 @@ pub(super) fn study_all(
             task.host.name,
             if end.is_ok() { "has ended" } else { "has failed" }
         );
-        ends.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((*at, end));
+        end
     };
-    in_parallel(&numbered, at_most, interrupted, "fleet study", &take)?;
-    let mut ends = ends.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    ends.sort_by_key(|(at, _)| *at);
+    let ends = answers_in_parallel(tasks, at_most, interrupted, &end_of);
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(stopped());
+    }
     let (mut studied, mut failed) = (Vec::new(), Vec::new());
-    for ((_, end), task) in ends.into_iter().zip(tasks) {
+    // Without a signal each has one.
+    for (end, task) in ends.into_iter().flatten().zip(tasks) {
         let (shape, host, case) = (task.shape.clone(), task.host.name.clone(), task.case.clone());
         match end {
             Ok(exit_code) => studied.push(Studied { shape, host, case, exit_code }),
@@ -92,7 +91,7 @@ fn study(task: &Task, recipe: &str, there: &There, interrupted: &AtomicBool) -> 
     let (exit_code, folder) = (ran.end.exit_code, ran.end.folder.clone());
     if stop() {
         ran.tidy();
-        return Err(Fault::new(Class::Interrupted, "fleet study", "stopped by a signal", ""));
+        return Err(stopped());
     }
     if ![0, i32::from(Class::No.exit_code()), i32::from(CANNOT_TELL)].contains(&exit_code) {
         // Trials that it has made are worth more than a tidy folder.
@@ -105,4 +104,8 @@ fn study(task: &Task, recipe: &str, there: &There, interrupted: &AtomicBool) -> 
     }
     ran.tidy();
     Ok(exit_code)
+}
+
+fn stopped() -> Fault {
+    Fault::new(Class::Interrupted, "fleet study", "stopped by a signal", "")
 }

@@ -1,6 +1,7 @@
 //! Devices, hung on the node where they are attached.
 
 use machine::devices::{Device, DeviceKind};
+use machine::wording::link_speed;
 use machine::{CpuSet, Machine};
 
 use super::nest::{MACHINE, Nest};
@@ -118,10 +119,7 @@ pub(in crate::map::picture) fn word(kind: ChipKind) -> &'static str {
 
 /// Speed or size.
 fn figure(device: &Device) -> Option<String> {
-    let speed = device.speed_mbit.map(|mbit| match mbit {
-        _ if mbit >= 1000 && mbit.is_multiple_of(1000) => format!("{} Gbit/s", mbit / 1000),
-        _ => format!("{mbit} Mbit/s"),
-    });
+    let speed = device.speed_mbit.map(link_speed);
     speed.or_else(|| device.bytes.map(size))
 }
 

@@ -12,6 +12,8 @@ use rustix::net::xdp::{
 };
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
+use crate::errno::last_error;
+
 /// Frames that can be under way; a power of two, as the kernel wants it of rings.
 const FRAMES: u32 = 1024;
 
@@ -32,7 +34,7 @@ impl Mapped {
         let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, fd, offset) };
         match NonNull::new(at.cast()).filter(|_| at != libc::MAP_FAILED) {
             Some(at) => Ok(Self { at, bytes }),
-            None => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOMEM)),
+            None => Err(last_error()),
         }
     }
 
@@ -190,7 +192,7 @@ impl Rings {
         };
         match done {
             0.. => Ok(()),
-            _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+            _ => Err(last_error()),
         }
     }
 }
