@@ -1,11 +1,12 @@
 //! The hosts of one kind side by side.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::cards::Matched;
 use super::column::Column;
 use super::consequences::Differing;
+use super::feature::heaviest_first;
 use super::judge::{Bench, Cell, Values, Verdict};
 use super::kind::Group;
 use super::reduced::Reduced;
@@ -82,11 +83,6 @@ fn usual(hosts: &[&Reduced], number: impl Fn(&Reduced) -> usize) -> usize {
         *counts.entry(number(host)).or_default() += 1;
     }
     counts.into_iter().max_by_key(|(number, count)| (*count, *number)).map_or(0, |(number, _)| number)
-}
-
-/// The order of what has no usual value: by weight, then by name.
-pub(super) fn heaviest_first(a: (FeatureId, &str), b: (FeatureId, &str)) -> Ordering {
-    b.0.weight().total_cmp(&a.0.weight()).then_with(|| a.cmp(&b))
 }
 
 /// Of differences that weigh the same.

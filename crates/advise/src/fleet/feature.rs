@@ -1,5 +1,7 @@
 //! The features that are compared: what each is called, how much it bears on a server, and why.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 /// What is compared.
@@ -205,6 +207,11 @@ impl FeatureId {
     pub(super) fn is_fluid(self) -> bool {
         matches!(self, Self::IrqPlacement | Self::IrqNode | Self::TransmitSteering)
     }
+}
+
+/// The order of what has no usual value: by weight, then by name.
+pub(super) fn heaviest_first(a: (FeatureId, &str), b: (FeatureId, &str)) -> Ordering {
+    b.0.weight().total_cmp(&a.0.weight()).then_with(|| a.cmp(&b))
 }
 
 #[cfg(test)]

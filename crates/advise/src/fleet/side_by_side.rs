@@ -4,9 +4,8 @@ use serde::Serialize;
 
 use super::FeatureId;
 use super::cards::Matched;
-use super::compare::heaviest_first;
 use super::consequences::Differing;
-use super::feature::Comparison;
+use super::feature::{Comparison, heaviest_first};
 use super::judge::{Bench, Cell, is_far, size};
 use super::kind;
 use super::reduced::Reduced;
