@@ -74,7 +74,7 @@ pub enum Verb {
     Serve(verbs::serve::Args),
     /// Answer an assistant that speaks the Model Context Protocol on standard input
     Mcp(verbs::mcp::Args),
-    /// List what pinwise knows: knobs, probes, workloads, rules, pages, shapes
+    /// List what pinwise knows: knobs, probes, workloads, rules, pages, shapes, schemas
     List(verbs::list::Args),
     /// Print shell completions
     Completions(verbs::completions::Args),
