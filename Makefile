@@ -19,8 +19,8 @@ export PATH := $(abspath $(TARGET_DIR))/tools/bin:$(PATH)
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: study test test-quick soak score bench build install uninstall packages try-packages reproducible
-.PHONY: setup setup-release setup-packages setup-tests lint deny advisories clean
+.PHONY: study test test-quick soak score gallery bench build install uninstall packages try-packages reproducible
+.PHONY: setup setup-release setup-packages setup-tests lint deny advisories clean try-serve try-openapi try-exporter
 
 ## Builds pinwise for this machine and studies the built-in string server; writes a case and its report.
 study: setup
@@ -46,6 +46,29 @@ score: setup-tests
 	$(CARGO) build --workspace
 	$(TARGET_DIR)/debug/score live --pinwise $(TARGET_DIR)/debug/pinwise; live=$$?; \
 	$(TARGET_DIR)/debug/score explain --pinwise $(TARGET_DIR)/debug/pinwise && exit $$live
+
+## Studies each recipe in a short form, and writes docs/gallery.md, and a report of each in target/gallery; 1.5 h at most. Some need root.
+gallery: setup
+	@scripts/setup servers || echo "gallery: some servers of recipes/ are missing; the page lists their recipes as failed" >&2
+	$(CARGO) build --locked --profile quick --package pinwise
+	scripts/gallery --pinwise $(TARGET_DIR)/quick/pinwise --folder $(TARGET_DIR)/gallery
+
+## Opens the page of `pinwise serve` in Chromium, by mouse and keys, in three widths, light and dark; pictures in target/serve-look (docs/serve.md).
+try-serve: setup
+	@scripts/setup browser
+	$(CARGO) build --locked --profile quick --package pinwise
+	scripts/try-serve $(TARGET_DIR)/quick/pinwise
+
+## Sends `pinwise serve` what its OpenAPI description permits, and what it does not, by Schemathesis (docs/serve.md); some minutes.
+try-openapi: setup
+	$(CARGO) build --locked --profile quick --package pinwise
+	scripts/try-openapi $(TARGET_DIR)/quick/pinwise
+
+## Has Prometheus scrape `pinwise watch --openmetrics`, and asks it what the dashboard asks (docs/metrics.md); as root.
+try-exporter: setup
+	@scripts/setup exporter
+	$(CARGO) build --locked --profile quick --package pinwise
+	scripts/try-exporter $(TARGET_DIR)/quick/pinwise
 
 ## Measures pinwise and other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; use a quiet machine. To print some parts only:
 ## make bench PARTS="account noise". Built for the same C library as pinwise, so that code measured within the benchmark costs what it costs in pinwise.

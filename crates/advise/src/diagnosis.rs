@@ -8,6 +8,7 @@ pub mod cause;
 pub mod limit;
 pub mod machine_settings;
 pub mod machine_wide;
+pub mod requests;
 pub mod rules;
 pub mod scene;
 pub mod time;
@@ -20,7 +21,6 @@ use probe::Situation;
 use probe::account::ChangedCpu;
 use probe::futexes::FutexWaits;
 use probe::pmu::Work;
-use probe::requests::Requests;
 use probe::stacks::Profile;
 use serde::Serialize;
 
@@ -29,6 +29,7 @@ pub use limit::Limit;
 use machine_wide::MachineRule;
 pub use machine_wide::MachineTime;
 use rules::Costs;
+pub use requests::ServerRequests;
 pub use rules::{Looked, OwnWork, Rule};
 pub use scene::Scene;
 pub use time::ServerTime;
@@ -39,8 +40,10 @@ pub struct Diagnosis {
     /// Where the server's time went; `None` where none of its threads was seen.
     pub time: Option<ServerTime>,
     /// The server's requests; `None` where they were not seen.
+    pub requests: Option<ServerRequests>,
+    /// Why a server's requests were not seen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<Requests>,
+    pub requests_missing: Option<Missing>,
     /// Its work by the counters of its CPUs; `None` where it was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
@@ -97,7 +100,9 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     let Some(scene) = Scene::of(situation) else {
         let why = "none of its threads was seen in the window: it has ended, or belongs to another user (run as root)";
         let unseen = Looked::CannotTell(Missing::new("time of the server's threads", why));
-        return gathered(situation, std::iter::once(("", unseen)));
+        let mut diagnosis = gathered(situation, std::iter::once(("", unseen)));
+        take_requests(situation, &mut diagnosis);
+        return diagnosis;
     };
     let looked = rules::all().map(|rule| (rule.about().id, rule.examine(&scene)));
     let mut diagnosis = gathered(situation, looked);
@@ -106,12 +111,20 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     cause::rank(&mut diagnosis.causes);
     diagnosis.limit = limit::of(&scene, &diagnosis.causes);
     diagnosis.observer = observer(&scene);
-    diagnosis.requests = situation.requests.clone();
+    take_requests(situation, &mut diagnosis);
     diagnosis.work = situation.work;
     diagnosis.profile = situation.profile.clone();
     diagnosis.futexes = situation.futexes.clone();
     diagnosis.time = Some(scene.time);
     diagnosis
+}
+
+/// The server's requests, or why they were not seen.
+fn take_requests(situation: &Situation, diagnosis: &mut Diagnosis) {
+    match ServerRequests::of(situation) {
+        Ok(requests) => diagnosis.requests = Some(requests),
+        Err(missing) => diagnosis.requests_missing = Some(missing),
+    }
 }
 
 /// Judges one window of a machine, whoever runs on it.

@@ -11,6 +11,7 @@ mod cpu_times;
 pub mod guests;
 mod job;
 pub mod kernel_threads;
+mod listening;
 pub mod numa_memory;
 pub mod owners;
 mod peers;

@@ -3,6 +3,7 @@
 //! Every reader takes a [`Root`] and names files by their absolute path on the machine that is described
 //! (`/sys/devices/system/cpu/online`). So what reads this machine also reads one that was taken home.
 
+mod accept_queues;
 mod archive;
 mod boot_evidence;
 mod bounded_stream;
@@ -32,6 +33,7 @@ mod value_formats;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+pub(crate) use accept_queues::ACCEPT_QUEUES;
 pub(crate) use container_name::CONTAINER_NAME;
 pub use error::{Cause, ReadError};
 pub(crate) use guest_name::GUEST_NAME;

@@ -70,7 +70,11 @@ pub enum Verb {
     Undo(verbs::undo::Args),
     /// Boot a guest in the shape of a machine and run a command in it, or try a plan that needs a reboot
     Rehearse(verbs::rehearse::Args),
-    /// List what pinwise knows: knobs, probes, workloads, rules, pages, shapes
+    /// Show the machine, its studies and its changes on a live page
+    Serve(verbs::serve::Args),
+    /// Answer an assistant that speaks the Model Context Protocol on standard input
+    Mcp(verbs::mcp::Args),
+    /// List what pinwise knows: knobs, probes, workloads, rules, pages, shapes, schemas
     List(verbs::list::Args),
     /// Print shell completions
     Completions(verbs::completions::Args),
@@ -78,40 +82,40 @@ pub enum Verb {
     Man(verbs::man::Args),
     /// The built-in string server (studies start it)
     #[command(hide = true)]
-    StringServer(verbs::raw::Args),
+    StringServer(verbs::internal::raw::Args),
     /// The built-in echo server: TCP, UDP and a Unix socket at once (recipes start it)
     #[command(hide = true)]
-    EchoServer(verbs::raw::Args),
+    EchoServer(verbs::internal::raw::Args),
     /// The built-in task that only spins, and reports what was taken from it (recipes start it)
     #[command(hide = true)]
-    SpinServer(verbs::raw::Args),
+    SpinServer(verbs::internal::raw::Args),
     /// The built-in packet sink: counts UDP packets, and is controlled over TCP (recipes start it)
     #[command(hide = true)]
-    PacketSink(verbs::raw::Args),
+    PacketSink(verbs::internal::raw::Args),
     /// The built-in queue server, which keeps messages in its memory (recipes start it)
     #[command(hide = true)]
-    QueueServer(verbs::raw::Args),
+    QueueServer(verbs::internal::raw::Args),
     /// Drive a load against a server, as a recipe's [load] describes it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
-    Drive(verbs::raw::Args),
+    Drive(verbs::internal::raw::Args),
     /// Drive loads for a controller on another host, which speaks on standard input (studies start it there)
     #[command(hide = true)]
-    Agent(verbs::agent::Args),
+    Agent(verbs::internal::agent::Args),
     /// Run the checks of 'pinwise rehearse PLAN' inside the guest: its map, and the ticks of CPUs that should have none
     #[command(hide = true)]
     RehearsalChecks(verbs::rehearse::InsideArgs),
     /// Make a bounded storm of timer interrupts on one CPU: a disturbance of known size to test rules and studies with
     #[command(hide = true)]
-    Storm(verbs::storm::Args),
+    Storm(verbs::internal::storm::Args),
     /// Take a set share of the time of some CPUs: the positive control of a study (studies start it)
     #[command(hide = true)]
-    Thief(verbs::thief::Args),
+    Thief(verbs::internal::thief::Args),
     /// Undo what was not confirmed in time
     #[command(hide = true)]
-    Revert(verbs::revert::Args),
+    Revert(verbs::internal::revert::Args),
     /// Hold the knob cpu-dma-latency until terminated
     #[command(hide = true)]
-    HoldLatency(verbs::hold_latency::Args),
+    HoldLatency(verbs::internal::hold_latency::Args),
     /// Count the timer interrupts of CPUs in a window, and show why their tick did not stop
     #[command(hide = true)]
     Ticks(verbs::ticks::Args),

@@ -19,6 +19,7 @@ use study::case::quoted;
 use study::evidence::Gate;
 use study::{Case, Facts};
 
+use crate::escape;
 use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
@@ -63,6 +64,16 @@ pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Resu
     }
     printed?;
     Ok(computed.answer())
+}
+
+/// The report of the case in `dir` as HTML. Nothing is written.
+///
+/// # Errors
+/// As [`Case::open`].
+pub fn report_of(dir: &Path) -> Result<String, Fault> {
+    let case = Case::open(dir)?;
+    let computed = Computed::of(&case)?;
+    Ok(escape::text(&page(&case, &computed), false).into_owned())
 }
 
 /// All that follows from the trials of a case.

@@ -18,6 +18,7 @@ mod measured_distances;
 mod more_blocks;
 mod notes;
 mod output;
+mod own_verb;
 mod pilot;
 mod preliminary_trials;
 mod progress;

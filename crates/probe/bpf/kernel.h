@@ -34,6 +34,7 @@ enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
@@ -45,6 +46,8 @@ enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
 };
+
+struct tcp_sock;
 
 /* uapi/linux/bpf.h: numbers of the helpers. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -60,6 +63,7 @@ static long (*const bpf_probe_read_kernel)(void *into, u32 size, const void *fro
 static long (*const bpf_probe_read_kernel_str)(void *into, u32 size, const void *from) = (void *)115;
 static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*const bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
+static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *socket) = (void *)137;
 static void *(*const bpf_task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static struct pt_regs *(*const bpf_task_pt_regs)(void *task) = (void *)175;

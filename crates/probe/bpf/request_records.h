@@ -9,21 +9,51 @@
 #include "kernel.h"
 #include "records.h"
 
-/* Ports that are distinguished. */
-enum { PORTS = 64 };
+/*
+ * Ports and Unix sockets that are distinguished; bytes of an address, IPv4 as IPv6 has it (::ffff:a.b.c.d); of the name of a Unix
+ * socket.
+ */
+enum { PORTS = 64, ADDRESS_BYTES = 16, UNIX_NAME_BYTES = 108 };
+
+/* The name of a Unix socket, as bind(2) had it: a path, whose end is 0, or an abstract name, which begins with 0; the rest is 0. */
+struct unix_name {
+	u32 bytes; /* of an abstract name; 0 for a path */
+	u8 name[UNIX_NAME_BYTES];
+};
+
+/* Requests of a client, or of one of its connections; the fields are those of struct port_requests. */
+struct request_sums {
+	u64 read;
+	u64 waited_ns;
+	u64 answered;
+	u64 served_ns;
+};
+
+/* A client of a port. */
+struct peer {
+	u8 address[ADDRESS_BYTES];
+	u64 port; /* of the server */
+};
 
 /* A connection of the server. */
 struct connection {
 	u64 arrived_ns; /* when bytes arrived that nobody has read yet; 0: there are none */
 	u64 read_ns; /* when the request that is being answered was read; 0: none is */
+	u32 written; /* what the server had written by then, as TCP numbers it */
+	u32 received; /* what had been received before anything of the answer was written, likewise */
+	u64 early; /* whether what arrived last did so before that, too */
+	struct peer peer;
+	struct request_sums sums;
 };
 
-/* What came to a port, on one CPU. */
+/* What came to a port or a Unix socket, on one CPU. */
 struct port_requests {
 	u64 read; /* requests of which both arrival and read were seen */
 	u64 waited_ns; /* between the two, all together */
 	u64 answered; /* requests of which both read and answer were seen */
 	u64 served_ns; /* between the two */
+	u64 overlapping; /* of those that were answered, before how many answers more had been received than was read */
+	u64 continued; /* of those that were read, how many arrived and were read before the one that was read before was answered */
 	u32 waited_steps[BUCKETS];
 	u32 served_steps[BUCKETS];
 };

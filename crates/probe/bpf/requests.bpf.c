@@ -4,13 +4,24 @@
  * nothing waits to be read; it is answered when the server sends for the first time after the last read of new bytes. So one request at a
  * time on a connection is exact, several that are read together count as one, and one in several packets has a wait for each.
  *
- * A server is known by its ports in its network namespace. Only with typed tracepoints: those of sockets came with 6.3.
+ * Where bytes are received before anything of the answer to what was read is written, more than one request is out, or one is in pieces.
+ * If they are still not read when the answer is written, it is more than one (`overlapping`); if they are, it may be either (`continued`).
+ * TCP's own numbers of bytes decide, not the end of the write: on the loopback interface the client may have the answer, and ask again,
+ * before the write ends.
+ *
+ * What is known by client is kept in the connection and added to `peers` when it ends, so that a request costs nothing more.
+ *
+ * A server is known by its ports in its network namespace, and by the names of its Unix sockets there: a connection that it accepts shares
+ * the name of the socket that listens. The kernel does not report the end of such a connection; there are no clients and no overlaps.
+ *
+ * Only with typed tracepoints: those of sockets came with 6.3.
  */
 #include "request_records.h"
 #include "steps.h"
 
 /* include/net/tcp_states.h, include/linux/socket.h, include/uapi/linux/in.h */
 enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, MSG_PEEK = 2, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
+enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, SOCK_STREAM = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -23,20 +34,61 @@ typedef struct {
 	struct net *net;
 } possible_net_t;
 
+/* include/uapi/linux/in6.h: more than the address that is read here. */
+struct in6_addr {
+	u8 unused;
+};
+
 struct sock_common {
+	u32 skc_daddr;
 	unsigned short skc_num;
+	unsigned short skc_family;
+	unsigned char skc_state;
 	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+};
+
+/* include/linux/skbuff.h */
+struct sk_buff_head {
+	u32 qlen;
 };
 
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
+	u16 sk_type;
 	u16 sk_protocol;
+};
+
+/* include/uapi/linux/un.h, include/net/af_unix.h; the name lies behind the family. */
+struct sockaddr_un {
+	unsigned short sun_family;
+};
+
+enum { SUN_PATH = 2 };
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[1];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+};
+
+/* include/linux/tcp.h: numbers of the next byte to be received, read by the server, and written by it. */
+struct tcp_sock {
+	u32 rcv_nxt;
+	u32 copied_seq;
+	u32 write_seq;
 };
 
 #pragma clang attribute pop
 
 /* The network namespace of the server; its ports mean nothing elsewhere. */
 const volatile u32 network_inum = 0;
+/* Whether it listens on Unix sockets: where it does not, none is looked at. */
+const volatile u32 has_unix = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -54,6 +106,24 @@ struct {
 	__type(value, u32);
 } ports SEC(".maps");
 
+/* The same of its Unix sockets. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PORTS);
+	__type(key, struct unix_name);
+	__type(value, u32);
+} unix_names SEC(".maps");
+
+/* The place of a name by its address in the kernel, which all connections of a socket share. NOWHERE: the name is not the server's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, u32);
+} unix_places SEC(".maps");
+
+enum { NOWHERE = 0xffffffff };
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, PORTS);
@@ -69,6 +139,14 @@ struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
+/* What ended connections had, by client: the first so many of them. Whoever comes later is in `sums` alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct peer);
+	__type(value, struct request_sums);
+} peers SEC(".maps");
+
 static __always_inline int counts(void)
 {
 	u32 first = 0;
@@ -77,13 +155,54 @@ static __always_inline int counts(void)
 	return set && set->began_ns && !set->ended_ns;
 }
 
-/* The place of a socket's port; none where it is no port of the server. */
+/* Looks a name up that was not seen yet. */
+static __noinline __cold u32 *new_unix_place(struct unix_address *address)
+{
+	u64 key = (u64)address;
+	u32 nowhere = NOWHERE, *place;
+	struct unix_name name = {};
+	u32 bytes = BPF_CORE_READ(address, len) - SUN_PATH;
+
+	if (bytes <= UNIX_NAME_BYTES)
+		bpf_probe_read_kernel(name.name, bytes, (void *)__builtin_preserve_access_index(&address->name) + SUN_PATH);
+	if (!name.name[0])
+		name.bytes = bytes;
+	place = bpf_map_lookup_elem(&unix_names, &name);
+	if (!place)
+		place = &nowhere;
+	bpf_map_update_elem(&unix_places, &key, place, 0);
+	return bpf_map_lookup_elem(&unix_places, &key);
+}
+
+/* The place of a connected Unix socket's name. */
+static __always_inline u32 *unix_place_of(struct sock *socket)
+{
+	struct unix_address *address;
+	u64 key;
+	u32 *place;
+
+	if (!has_unix || socket->sk_type != SOCK_STREAM || socket->__sk_common.skc_state != TCP_ESTABLISHED)
+		return 0;
+	address = BPF_CORE_READ((struct unix_sock *)socket, addr);
+	if (!address || socket->__sk_common.skc_net.net->ns.inum != network_inum)
+		return 0;
+	key = (u64)address;
+	place = bpf_map_lookup_elem(&unix_places, &key);
+	if (!place)
+		place = new_unix_place(address);
+	return place && *place != NOWHERE ? place : 0;
+}
+
+/* The place of a socket's port or name; none where it is not of the server. */
 static __always_inline u32 *place_of(struct sock *socket)
 {
 	u32 port = socket->__sk_common.skc_num;
-	u32 *place = bpf_map_lookup_elem(&ports, &port);
 	u16 protocol = socket->sk_protocol;
+	u32 *place;
 
+	if (socket->__sk_common.skc_family == AF_UNIX)
+		return unix_place_of(socket);
+	place = bpf_map_lookup_elem(&ports, &port);
 	if (!place || (protocol != IPPROTO_TCP && protocol != IPPROTO_MPTCP) || socket->__sk_common.skc_net.net->ns.inum != network_inum)
 		return 0;
 	return place;
@@ -96,6 +215,44 @@ static __always_inline struct connection *connection_of(struct sock *socket)
 	return bpf_map_lookup_elem(&connections, &address);
 }
 
+/* Adds what a connection had to its client. */
+static __noinline __cold int add_to_peer(struct sock *socket)
+{
+	struct connection *connection = connection_of(socket);
+	struct request_sums none = {}, *sums;
+	struct peer peer;
+
+	if (!connection || !(connection->sums.read | connection->sums.answered))
+		return 0;
+	peer = connection->peer;
+	sums = bpf_map_lookup_elem(&peers, &peer);
+	if (!sums) {
+		bpf_map_update_elem(&peers, &peer, &none, BPF_NOEXIST);
+		sums = bpf_map_lookup_elem(&peers, &peer);
+	}
+	if (!sums)
+		return 0;
+	__sync_fetch_and_add(&sums->read, connection->sums.read);
+	__sync_fetch_and_add(&sums->waited_ns, connection->sums.waited_ns);
+	__sync_fetch_and_add(&sums->answered, connection->sums.answered);
+	__sync_fetch_and_add(&sums->served_ns, connection->sums.served_ns);
+	return 0;
+}
+
+static __always_inline void note_peer(struct peer *peer, struct sock *socket)
+{
+	struct sock_common *common = &socket->__sk_common;
+	u16 family = BPF_CORE_READ(common, skc_family);
+
+	peer->port = BPF_CORE_READ(common, skc_num);
+	if (family == AF_INET) {
+		peer->address[10] = peer->address[11] = 0xff;
+		bpf_probe_read_kernel(&peer->address[12], 4, __builtin_preserve_access_index(&common->skc_daddr));
+	} else if (family == AF_INET6 && bpf_core_field_exists(common->skc_v6_daddr)) {
+		bpf_probe_read_kernel(peer->address, ADDRESS_BYTES, __builtin_preserve_access_index(&common->skc_v6_daddr));
+	}
+}
+
 static __noinline __cold struct connection *new_connection(struct sock *socket)
 {
 	u64 address = (u64)socket;
@@ -103,6 +260,7 @@ static __noinline __cold struct connection *new_connection(struct sock *socket)
 	u32 first = 0;
 	struct request_control *set;
 
+	note_peer(&fresh.peer, socket);
 	if (!bpf_map_update_elem(&connections, &address, &fresh, 0))
 		return bpf_map_lookup_elem(&connections, &address);
 	set = bpf_map_lookup_elem(&control, &first);
@@ -121,21 +279,69 @@ SEC_TP(inet_sock_set_state) int inet_sock_set_state(u64 *ctx)
 	if (!counts())
 		return 0;
 	/* Another socket may have been at this address before. */
-	if (state == TCP_ESTABLISHED && place_of(socket))
+	if (state == TCP_ESTABLISHED && place_of(socket)) {
+		add_to_peer(socket);
 		new_connection(socket);
-	else if (state == TCP_CLOSE)
+	} else if (state == TCP_CLOSE) {
+		add_to_peer(socket);
 		bpf_map_delete_elem(&connections, &address);
+	}
 	return 0;
+}
+
+/*
+ * A connection by Unix socket to which bytes have come. That it began is not reported, nor that it ended: what is known may be of another
+ * one before it at the same address, but for what is the first in its queue.
+ */
+static __noinline __cold struct connection *unix_connection(struct sock *socket, struct connection *connection)
+{
+	if (!connection)
+		return counts() && place_of(socket) ? new_connection(socket) : 0;
+	if (socket->sk_receive_queue.qlen <= 1)
+		connection->arrived_ns = 0;
+	return connection;
 }
 
 /* sk_data_ready(const struct sock *) */
 SEC_TP(sk_data_ready) int sk_data_ready(u64 *ctx)
 {
-	struct connection *connection = connection_of((struct sock *)ctx[0]);
+	struct sock *socket = (struct sock *)ctx[0];
+	struct connection *connection = connection_of(socket);
+	struct tcp_sock *tcp;
 
-	if (connection && !connection->arrived_ns)
-		connection->arrived_ns = bpf_ktime_get_ns();
+	if (has_unix && socket->__sk_common.skc_family == AF_UNIX)
+		connection = unix_connection(socket, connection);
+	if (!connection || connection->arrived_ns)
+		return 0;
+	connection->arrived_ns = bpf_ktime_get_ns();
+	connection->early = 0;
+	if (!connection->read_ns)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(socket);
+	if (tcp && tcp->write_seq == connection->written) {
+		connection->early = 1;
+		connection->received = tcp->rcv_nxt;
+	}
 	return 0;
+}
+
+/* How far a connection is when a request was read. Not of MPTCP, whose sockets have no such numbers: nothing is found to overlap there. */
+static __always_inline void note_numbers(struct connection *connection, struct sock *socket)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(socket);
+
+	if (!tcp)
+		return;
+	connection->written = tcp->write_seq;
+	connection->received = tcp->rcv_nxt;
+}
+
+/* Whether more had been received before the answer than was read when it had been written. */
+static __always_inline int is_behind(struct connection *connection, struct sock *socket)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(socket);
+
+	return tcp && (s32)(connection->received - tcp->copied_seq) > 0;
 }
 
 /* sock_recv_length(struct sock *, int ret, int flags): at the end of a read */
@@ -144,9 +350,12 @@ SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 	struct sock *socket = (struct sock *)ctx[0];
 	struct connection *connection;
 	struct port_requests *sum;
-	u64 arrived_ns, now_ns;
+	u64 address = (u64)socket, arrived_ns, now_ns;
 	u32 *place;
 
+	/* The end of what a client sends is the nearest to an end of its connection that a Unix socket shows. */
+	if (has_unix && !(int)ctx[1] && socket->__sk_common.skc_family == AF_UNIX && counts())
+		bpf_map_delete_elem(&connections, &address);
 	if ((int)ctx[1] <= 0 || ((int)ctx[2] & MSG_PEEK) || !counts())
 		return 0;
 	place = place_of(socket);
@@ -164,11 +373,16 @@ SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 	/* More of a request that is being read. What has arrived since is another one, or the end of it: what came before needed no answer. */
 	if (connection->read_ns && !arrived_ns)
 		return 0;
+	if (connection->read_ns && connection->early)
+		sum->continued++;
+	note_numbers(connection, socket);
 	connection->read_ns = now_ns;
 	if (arrived_ns && now_ns > arrived_ns) {
 		sum->read++;
 		sum->waited_ns += now_ns - arrived_ns;
 		count_step(sum->waited_steps, now_ns - arrived_ns);
+		connection->sums.read++;
+		connection->sums.waited_ns += now_ns - arrived_ns;
 	}
 	return 0;
 }
@@ -196,6 +410,9 @@ SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 		sum->answered++;
 		sum->served_ns += now_ns - connection->read_ns;
 		count_step(sum->served_steps, now_ns - connection->read_ns);
+		sum->overlapping += is_behind(connection, socket);
+		connection->sums.answered++;
+		connection->sums.served_ns += now_ns - connection->read_ns;
 	}
 	connection->read_ns = 0;
 	return 0;

@@ -2,24 +2,41 @@
 //! to the answer.
 //!
 //! The latency that a client sees is the sum of the way there and back, the wait in the socket, and the service. Of these a placement
-//! changes the last two. Programs at the trace points of sockets (6.3 and later) sum both up by port; a connection with one request at a
-//! time is exact, and requests that are read together count as one. What is on the wire does not matter, so neither does TLS.
+//! changes the last two. Programs at the trace points of sockets (6.3 and later) sum both up by port and by client, and by the Unix stream
+//! sockets on which the server listens; what is on the wire does not matter, so neither does TLS.
 //!
 //! *Arrival* is when bytes are ready to be read and none were before; *read* is the end of the first read after it, so that the wait has
 //! the wake-up of the thread in it; *answer* is the end of the first write after that, so that the service has the kernel's work of sending
 //! in it, which on the loopback interface includes receiving on the other side.
+//!
+//! A connection with one request at a time is exact. Requests that are read together count as one, and with several requests at a time an
+//! answer may be that of an earlier one: counts are then counts of reads. TCP's own numbers of bytes say where that is so ([`Counted`]);
+//! requests that always come several in one packet, and are all read before the first answer, look like one. Of Unix sockets and of MPTCP
+//! this is not known.
 
-use std::mem::offset_of;
+mod counting;
+mod peers;
+mod unix_name;
 
-use machine::{Missing, Root};
+use machine::Missing;
 use serde::{Deserialize, Serialize};
 
 use crate::account::Distribution;
-use crate::bpf::{Loaded, PORTS, PortSeen, RequestControl, RequestTables, load_requests};
-use crate::clock;
+use crate::bpf::{BUCKETS, PortSeen};
+pub use counting::CountingRequests;
+pub use peers::PeerRequests;
 
-/// The fact that is missing where requests cannot be seen.
-const FACT: &str = "requests in the kernel";
+/// Share of requests with others beside them above which counts are counts of reads.
+const BY_READS: f64 = 0.05;
+
+/// On what a server listens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Listening<'a> {
+    /// TCP ports.
+    pub ports: &'a [u16],
+    /// Unix stream sockets by name: a path, or `@` and the rest of an abstract name.
+    pub unix: &'a [String],
+}
 
 /// Requests of a window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,31 +44,68 @@ const FACT: &str = "requests in the kernel";
 pub struct Requests {
     /// Length of the window, s.
     pub window_s: f64,
-    /// By port, in order; ports without requests are not in it.
+    /// By port, in order, then by Unix socket; those without requests are not in it.
     pub ports: Vec<PortRequests>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
 
-/// Requests to one port.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+/// Where requests come in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Endpoint {
+    /// A TCP port.
+    Port(u16),
+    /// A Unix stream socket by name: a path, or `@` and the rest of an abstract name.
+    Unix(String),
+}
+
+/// What a count of requests counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Requests: hardly a connection had more than one at a time.
+    Requests,
+    /// Reads: more than 5 % of the answers were written while more of the connection had been received before and not been read. Requests
+    /// are pipelined or multiplexed.
+    ReadsOfSeveral,
+    /// Reads: more than 5 % of them took in what had been received, and was read, before the answer to the read before. Requests come in
+    /// several pieces, or are multiplexed.
+    ReadsOfPieces,
+}
+
+/// Requests to one port or one Unix socket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PortRequests {
-    /// TCP port.
-    pub port: u16,
+    /// Where.
+    #[serde(flatten)]
+    pub at: Endpoint,
     /// Requests whose arrival and read were seen; one in several packets has several.
+    #[serde(default)]
     pub read: u64,
     /// Their wait between the two, all together, ns.
+    #[serde(default)]
     pub waited_ns: u64,
     /// Requests whose read and answer were seen.
+    #[serde(default)]
     pub answered: u64,
     /// The time between the two, all together, ns.
+    #[serde(default)]
     pub served_ns: u64,
+    /// Of those that were answered, how many were while more that had been received before was not read. `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlapping: Option<u64>,
+    /// Reads of what was received before the answer to the read before, which had not been given then. `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continued: Option<u64>,
+    /// By client, those with most first, then all that were not distinguished together. Empty for Unix sockets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeerRequests>,
     /// Waits by length.
-    #[serde(skip_serializing_if = "Distribution::is_empty")]
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub waited: Distribution,
     /// Services by length.
-    #[serde(skip_serializing_if = "Distribution::is_empty")]
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub served: Distribution,
 }
 
@@ -75,6 +129,23 @@ impl Requests {
 }
 
 impl PortRequests {
+    /// None yet.
+    pub fn at(at: Endpoint) -> Self {
+        let known = matches!(at, Endpoint::Port(_)).then_some(0);
+        Self {
+            at,
+            read: 0,
+            waited_ns: 0,
+            answered: 0,
+            served_ns: 0,
+            overlapping: known,
+            continued: known,
+            peers: Vec::new(),
+            waited: Distribution::default(),
+            served: Distribution::default(),
+        }
+    }
+
     /// Mean wait, us; `None` without any.
     pub fn mean_waited_us(&self) -> Option<f64> {
         (self.read > 0).then(|| self.waited_ns as f64 / self.read as f64 / 1e3)
@@ -85,103 +156,90 @@ impl PortRequests {
         (self.answered > 0).then(|| self.served_ns as f64 / self.answered as f64 / 1e3)
     }
 
+    /// Share of answers that were given while more that had been received before was not read; `None` where it is not known.
+    pub fn overlapping_share(&self) -> Option<f64> {
+        self.overlapping.filter(|_| self.answered > 0).map(|count| count as f64 / self.answered as f64)
+    }
+
+    /// Share of reads that took in more before the read before them was answered; `None` where it is not known.
+    pub fn continued_share(&self) -> Option<f64> {
+        // A read whose arrival was not seen is in none of both but the first.
+        self.continued.filter(|_| self.read > 0).map(|count| (count as f64 / self.read as f64).min(1.0))
+    }
+
+    /// What these counts count; `None` where it is not known.
+    pub fn counted(&self) -> Option<Counted> {
+        let (overlapping, continued) = (self.overlapping_share(), self.continued_share());
+        match (overlapping, continued) {
+            (Some(share), _) if share > BY_READS => Some(Counted::ReadsOfSeveral),
+            (_, Some(share)) if share > BY_READS => Some(Counted::ReadsOfPieces),
+            (None, None) => None,
+            _ => Some(Counted::Requests),
+        }
+    }
+
     /// Adds what another CPU saw.
     fn add(&mut self, seen: &PortSeen) {
         self.read = self.read.saturating_add(seen.read);
         self.waited_ns = self.waited_ns.saturating_add(seen.waited_ns);
         self.answered = self.answered.saturating_add(seen.answered);
         self.served_ns = self.served_ns.saturating_add(seen.served_ns);
+        self.overlapping = self.overlapping.map(|sum| sum.saturating_add(seen.overlapping));
+        self.continued = self.continued.map(|sum| sum.saturating_add(seen.continued));
         self.waited.merge(&Distribution::of(&seen.waited_steps));
         self.served.merge(&Distribution::of(&seen.served_steps));
     }
 }
 
-/// Requests while they are counted.
-pub struct CountingRequests {
-    tables: RequestTables,
-    ports: Vec<u16>,
-    began_ns: u64,
-    ended_ns: u64,
-    missing: Vec<Missing>,
-    /// Taken off when it is dropped.
-    _loaded: Loaded,
-}
-
-impl CountingRequests {
-    /// Gets ready to count what comes to these ports in the network namespace of a process; beyond 64 ports the first of them.
-    ///
-    /// # Errors
-    /// There is no port; the kernel is older than 6.3, or does not permit programs: what, why and the remedy.
-    pub fn prepare(root: &Root, pid: u32, ports: &[u16]) -> Result<Self, Missing> {
-        if ports.is_empty() {
-            return Err(Missing::new(FACT, "the server listens on no TCP port"));
-        }
-        let loaded = load_requests(network_inum(root, pid)?, ports.len().min(PORTS));
-        let mut loaded = loaded.map_err(|missing| Missing::new(FACT, missing.why))?;
-        let mut tables = RequestTables::open(&mut loaded)?;
-        let mut missing = Vec::new();
-        if ports.len() > PORTS {
-            let why = format_args!("only the first {PORTS} of its {} ports are counted", ports.len());
-            missing.push(Missing::new(FACT, why));
-        }
-        let ports: Vec<u16> = ports.iter().copied().take(PORTS).collect();
-        for (place, port) in (0u32..).zip(&ports) {
-            let inserted = tables.ports.insert(u32::from(*port), place, 0);
-            inserted.map_err(|e| Missing::new(FACT, format_args!("port {port}: {e}")))?;
-        }
-        Ok(Self { tables, ports, began_ns: 0, ended_ns: 0, missing, _loaded: loaded })
-    }
-
-    /// Counts from now on.
-    pub fn start(&mut self) {
-        self.began_ns = clock::monotonic_ns();
-        self.tables.control.set_word(0, offset_of!(RequestControl, began_ns), self.began_ns);
-    }
-
-    /// Counts no longer.
-    pub fn stop(&mut self) {
-        self.ended_ns = clock::monotonic_ns();
-        self.tables.control.set_word(0, offset_of!(RequestControl, ended_ns), self.ended_ns);
-    }
-
-    /// What was seen between the two.
-    pub fn end(mut self) -> Requests {
-        let lost = self.tables.control.get(0).map_or(0, |control| control.lost);
-        if lost > 0 {
-            let why = format_args!(
-                "{lost} times there was no room for the connection: more than 65,536 of them are open"
-            );
-            self.missing.push(Missing::new("requests of some connections", why));
-        }
-        let mut ports = Vec::new();
-        for (place, port) in (0u32..).zip(&self.ports) {
-            let mut requests = PortRequests { port: *port, ..PortRequests::default() };
-            match self.tables.sums.get(&place, 0) {
-                Ok(by_cpu) => by_cpu.iter().for_each(|seen| requests.add(seen)),
-                Err(e) => self.missing.push(Missing::new(format_args!("requests to port {port}"), e)),
-            }
-            if requests.read > 0 || requests.answered > 0 {
-                ports.push(requests);
-            }
-        }
-        let window_s = self.ended_ns.saturating_sub(self.began_ns) as f64 / 1e9;
-        Requests { window_s, ports, missing: self.missing }
+/// What a CPU saw after an earlier reading of it. Steps have 32 bits and begin anew when they are full.
+fn since(before: &PortSeen, now: &PortSeen) -> PortSeen {
+    let more = |of: fn(&PortSeen) -> u64| of(now).wrapping_sub(of(before));
+    PortSeen {
+        read: more(|seen| seen.read),
+        waited_ns: more(|seen| seen.waited_ns),
+        answered: more(|seen| seen.answered),
+        served_ns: more(|seen| seen.served_ns),
+        overlapping: more(|seen| seen.overlapping),
+        continued: more(|seen| seen.continued),
+        waited_steps: steps_since(&before.waited_steps, &now.waited_steps),
+        served_steps: steps_since(&before.served_steps, &now.served_steps),
     }
 }
 
-/// The inode of a process's network namespace, by which the kernel distinguishes them: `net:[4026531840]`.
-fn network_inum(root: &Root, pid: u32) -> Result<u32, Missing> {
-    let link = root.link(format!("/proc/{pid}/ns/net"));
-    let link =
-        link.map_err(|e| Missing::new(FACT, format_args!("network namespace of process {pid}: {e}")))?;
-    let text = link.to_string_lossy();
-    let inum = text.strip_prefix("net:[").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
-    inum.ok_or_else(|| Missing::new(FACT, format_args!("network namespace of process {pid}: it is {text:?}")))
+fn steps_since(before: &[u32; BUCKETS], now: &[u32; BUCKETS]) -> [u32; BUCKETS] {
+    std::array::from_fn(|step| now[step].wrapping_sub(before[step]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_what_a_cpu_saw_are_the_whole() {
+        let seen = |times: u32| {
+            let mut steps = [0u32; BUCKETS];
+            // Begins anew in between.
+            steps[40] = (u32::MAX - 2).wrapping_add(times);
+            let sum = u64::from(times);
+            PortSeen {
+                read: sum,
+                waited_ns: 7 * sum,
+                answered: sum,
+                served_ns: 9 * sum,
+                overlapping: sum,
+                continued: sum,
+                waited_steps: steps,
+                served_steps: steps,
+            }
+        };
+        let mut parts = PortRequests::at(Endpoint::Port(80));
+        for (before, now) in [(0, 2), (2, 2), (2, 10)] {
+            parts.add(&since(&seen(before), &seen(now)));
+        }
+        assert_eq!((parts.read, parts.waited_ns, parts.answered, parts.served_ns), (10, 70, 10, 90));
+        assert_eq!((parts.overlapping, parts.continued), (Some(10), Some(10)));
+        assert_eq!((parts.waited.count(), parts.served.count()), (10, 10));
+    }
 
     #[test]
     fn what_cpus_saw_is_added_up() {
@@ -192,28 +250,44 @@ mod tests {
             waited_ns: 3_000,
             answered: 1,
             served_ns: u64::MAX,
+            overlapping: 1,
+            continued: 0,
             waited_steps: steps,
             served_steps: steps,
         };
-        let mut sum = PortRequests { port: 80, ..PortRequests::default() };
+        let mut sum = PortRequests::at(Endpoint::Port(80));
+        assert_eq!((sum.mean_served_us(), sum.counted()), (None, None));
         sum.add(&seen);
         sum.add(&seen);
         assert_eq!((sum.read, sum.waited_ns, sum.answered, sum.served_ns), (4, 6_000, 2, u64::MAX));
         assert_eq!((sum.waited.count(), sum.mean_waited_us()), (4, Some(1.5)));
-        assert_eq!(PortRequests::default().mean_served_us(), None);
+        assert_eq!((sum.overlapping, sum.continued), (Some(2), Some(0)));
     }
 
     #[test]
-    fn a_namespace_is_known_by_its_inode() {
-        let root = Root::live();
-        assert!(network_inum(&root, std::process::id()).unwrap() > 0);
-        assert!(network_inum(&root, u32::MAX).unwrap_err().why.contains("4294967295"));
+    fn what_is_counted_is_said_by_the_share_with_others_beside_them() {
+        let of = |overlapping, continued| {
+            let none = PortRequests::at(Endpoint::Port(80));
+            PortRequests { read: 100, answered: 100, overlapping, continued, ..none }.counted()
+        };
+        assert_eq!(of(Some(5), Some(5)), Some(Counted::Requests), "5 % is not more than that");
+        assert_eq!(of(Some(6), Some(0)), Some(Counted::ReadsOfSeveral));
+        assert_eq!(of(Some(6), Some(90)), Some(Counted::ReadsOfSeveral), "that is the surer one");
+        assert_eq!(of(Some(0), Some(6)), Some(Counted::ReadsOfPieces));
+        assert_eq!(of(None, None), None);
+        assert_eq!(PortRequests::at(Endpoint::Unix("/run/a".into())).counted(), None);
     }
 
     #[test]
-    fn a_server_without_ports_has_none() {
-        let root = Root::live();
-        let refused = CountingRequests::prepare(&root, std::process::id(), &[]).err().unwrap();
-        assert!(refused.why.contains("no TCP port"), "{refused:?}");
+    fn a_port_and_a_socket_are_read_as_they_are_written_and_so_is_an_older_record() {
+        for at in [Endpoint::Port(80), Endpoint::Unix("@a b".into())] {
+            let requests = PortRequests { read: 7, ..PortRequests::at(at) };
+            let text = serde_json::to_string(&requests).unwrap();
+            assert_eq!(serde_json::from_str::<PortRequests>(&text).unwrap(), requests, "{text}");
+        }
+        let older = r#"{"port":80,"read":1,"waited_ns":2,"answered":3,"served_ns":4,"waited":[[39,1]]}"#;
+        let older: PortRequests = serde_json::from_str(older).unwrap();
+        assert_eq!((&older.at, older.answered, older.counted()), (&Endpoint::Port(80), 3, None));
+        assert_eq!(older.waited.count(), 1);
     }
 }

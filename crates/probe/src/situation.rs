@@ -123,8 +123,10 @@ impl Situation {
         let profile = self.profile.iter().flat_map(|profile| &profile.missing);
         let futexes = self.futexes.iter().flat_map(|futexes| &futexes.missing);
         let parts = [&self.missing, &self.connections.missing, &self.server.missing];
+        let requests = self.requests.iter().flat_map(|requests| &requests.missing);
+        let counted = requests.chain(profile).chain(futexes);
         let mut all: Vec<Missing> = Vec::new();
-        for missing in parts.into_iter().flatten().chain(account).chain(profile).chain(futexes) {
+        for missing in parts.into_iter().flatten().chain(account).chain(counted) {
             if !all.contains(missing) {
                 all.push(missing.clone());
             }

@@ -5,11 +5,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use pinwise_probe::requests::{CountingRequests, Requests};
+use pinwise_probe::requests::{Counted, CountingRequests, Endpoint, Listening, PortRequests, Requests};
 
 /// Both ends of a connection, and the listening socket.
 struct Pair {
@@ -50,7 +52,12 @@ impl Pair {
 
 /// What is counted on these ports meanwhile; `None` where nothing can be.
 fn counted(ports: &[u16], meanwhile: impl FnOnce()) -> Option<Requests> {
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), ports) {
+    counted_on(Listening { ports, unix: &[] }, meanwhile)
+}
+
+/// The same of ports and Unix sockets.
+fn counted_on(listening: Listening<'_>, meanwhile: impl FnOnce()) -> Option<Requests> {
+    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
         Ok(counting) => counting,
         Err(missing) => {
             eprintln!("skipped: {}: {}", missing.fact, missing.why);
@@ -93,7 +100,9 @@ fn waits_and_services_are_those_of_the_servers_own_clock() {
     });
     let Some(seen) = seen else { return };
     let [port] = &seen.ports[..] else { panic!("one port: {seen:?}") };
-    assert_eq!((port.port, port.read, port.answered), (pair.port(), REQUESTS, REQUESTS + 1));
+    assert_eq!(port.at, Endpoint::Port(pair.port()));
+    assert_eq!((port.read, port.answered), (REQUESTS, REQUESTS + 1));
+    assert_eq!((port.overlapping, port.continued, port.counted()), (Some(0), Some(0), Some(Counted::Requests)));
     let served = Duration::from_nanos(port.served_ns);
     assert!(served >= least_served && served <= most_served, "{least_served:?} {served:?} {most_served:?}");
     let waited = Duration::from_nanos(port.waited_ns);
@@ -104,6 +113,59 @@ fn waits_and_services_are_those_of_the_servers_own_clock() {
     );
     assert_eq!((port.waited.count(), port.served.count()), (REQUESTS, REQUESTS + 1));
     assert!(port.served.quantile_ns(0.5).unwrap() >= 200_000);
+}
+
+/// CLOCK_MONOTONIC, ns.
+fn counting_clock_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[test]
+fn parts_that_are_taken_meanwhile_are_the_whole() {
+    let mut pair = Pair::new();
+    let ports = [pair.port()];
+    let listening = Listening { ports: &ports, unix: &[] };
+    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
+        Ok(counting) => counting,
+        Err(missing) => return eprintln!("skipped: {}: {}", missing.fact, missing.why),
+    };
+    counting.start();
+    let mut parts = Vec::new();
+    for requests in [3, 0, 4] {
+        for _ in 0..requests {
+            pair.ask();
+            pair.read(4);
+            pair.answer();
+        }
+        parts.push(counting.take());
+    }
+    assert_eq!((counting.open_connections(), counting.unread()), (1, None));
+    let asked_ns = counting_clock_ns();
+    pair.ask();
+    // A packet may be worked off later than it is sent, on a busy machine.
+    let unread = (0..10_000).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        counting.unread()
+    });
+    let (connections, since_ns) = unread.unwrap();
+    assert!(connections == 1 && since_ns >= asked_ns, "{since_ns} {asked_ns}");
+    counting.stop();
+    let whole = counting.end();
+    let of = |requests: &Requests, of: fn(&PortRequests) -> u64| requests.ports.iter().map(of).sum::<u64>();
+    let answered: Vec<u64> = parts.iter().map(|part| of(part, |port| port.answered)).collect();
+    assert_eq!(answered, [3, 0, 4], "{parts:?}");
+    let sums: [fn(&PortRequests) -> u64; 5] = [
+        |port| port.read,
+        |port| port.waited_ns,
+        |port| port.served_ns,
+        |port| port.waited.count(),
+        |port| port.served.count(),
+    ];
+    for sum in sums {
+        assert_eq!(parts.iter().map(|part| of(part, sum)).sum::<u64>(), of(&whole, sum), "{parts:?} {whole:?}");
+    }
+    assert!(parts.iter().map(|part| part.window_s).sum::<f64>() <= whole.window_s, "{parts:?}");
 }
 
 #[test]
@@ -118,6 +180,115 @@ fn a_new_connection_is_known_from_its_first_request_on() {
     });
     let Some(seen) = seen else { return };
     assert_eq!((seen.ports[0].read, seen.ports[0].answered), (1, 1), "{seen:?}");
+}
+
+#[test]
+fn requests_are_told_apart_by_client_whether_its_connections_have_ended_or_not() {
+    let Ok(listener) = TcpListener::bind("[::]:0") else { return eprintln!("skipped: there is no IPv6") };
+    let port = listener.local_addr().unwrap().port();
+    let ask = |address: IpAddr, times: u32| {
+        let client = TcpStream::connect((address, port)).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        let mut pair = Pair { listener: listener.try_clone().unwrap(), client, server };
+        for _ in 0..times {
+            pair.ask();
+            pair.read(4);
+            pair.answer();
+            pair.client.read_exact(&mut [0; 4]).unwrap();
+        }
+        pair
+    };
+    // A socket for both has the first as an address of IPv6.
+    let (one, other) = (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST));
+    let mut open = Vec::new();
+    let seen = counted(&[port], || {
+        for address in [one, one, other] {
+            drop(ask(address, 5));
+        }
+        open.push(ask(one, 7));
+    });
+    let Some(seen) = seen else { return };
+    let peers: Vec<_> = seen.ports[0].peers.iter().map(|peer| (peer.address, peer.answered)).collect();
+    assert_eq!(peers, [(Some(one), 17), (Some(other), 5)], "{seen:?}");
+    let served_ns: u64 = seen.ports[0].peers.iter().map(|peer| peer.served_ns).sum();
+    assert_eq!(served_ns, seen.ports[0].served_ns);
+}
+
+#[test]
+fn an_answer_before_which_another_request_came_overlaps_and_the_next_request_after_it_does_not() {
+    let mut pair = Pair::new();
+    let mut answered_first = Pair::new();
+    let ports = [pair.port(), answered_first.port()];
+    let seen = counted(&ports, || {
+        for _ in 0..10 {
+            pair.ask();
+            pair.ask();
+            std::thread::sleep(Duration::from_millis(2));
+            pair.read(4);
+            pair.answer();
+            pair.read(4);
+            pair.answer();
+            // The next one comes while this is answered or later.
+            answered_first.ask();
+            answered_first.read(4);
+            answered_first.answer();
+        }
+    });
+    let Some(seen) = seen else { return };
+    let of = |port: u16| seen.ports.iter().find(|seen| seen.at == Endpoint::Port(port)).unwrap();
+    let both = of(ports[0]);
+    assert_eq!((both.answered, both.overlapping), (20, Some(10)), "{seen:?}");
+    assert_eq!(both.counted(), Some(Counted::ReadsOfSeveral));
+    assert_eq!(of(ports[1]).overlapping, Some(0), "{seen:?}");
+}
+
+#[test]
+fn a_request_that_comes_in_two_packets_goes_on_before_its_answer() {
+    let mut pair = Pair::new();
+    let seen = counted(&[pair.port()], || {
+        for _ in 0..10 {
+            pair.ask();
+            pair.read(4);
+            pair.ask();
+            std::thread::sleep(Duration::from_millis(2));
+            pair.read(4);
+            pair.answer();
+        }
+    });
+    let Some(seen) = seen else { return };
+    let port = &seen.ports[0];
+    assert_eq!((port.answered, port.overlapping, port.continued), (10, Some(0), Some(10)), "{seen:?}");
+    assert_eq!(port.counted(), Some(Counted::ReadsOfPieces));
+}
+
+#[test]
+fn requests_by_unix_socket_are_counted_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["asked", "other"].map(|name| folder.path().join(name));
+    let [listener, other] = paths.each_ref().map(|path| UnixListener::bind(path).unwrap());
+    let unix = [paths[0].display().to_string()];
+    let ask = |path: &Path, listener: &UnixListener, times: u32| {
+        let mut client = UnixStream::connect(path).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        for _ in 0..times {
+            client.write_all(b"ping").unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+            server.read_exact(&mut [0; 4]).unwrap();
+            server.write_all(b"pong").unwrap();
+            client.read_exact(&mut [0; 4]).unwrap();
+        }
+    };
+    let seen = counted_on(Listening { ports: &[], unix: &unix }, || {
+        // The second is at the address of the first in the kernel, mostly.
+        ask(&paths[0], &listener, 20);
+        ask(&paths[0], &listener, 1);
+        ask(&paths[1], &other, 5);
+    });
+    let Some(seen) = seen else { return };
+    let [socket] = &seen.ports[..] else { panic!("one socket: {seen:?}") };
+    assert_eq!(socket.at, Endpoint::Unix(unix[0].clone()));
+    assert_eq!((socket.read, socket.answered, socket.counted()), (21, 21, None));
+    assert!(socket.waited.quantile_ns(0.1).unwrap() >= 1_000_000, "{seen:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod absent;
 pub mod account;
 pub mod case;
 pub mod display_width;
+mod document;
 pub mod fitted;
 pub mod fleet;
 mod grid;
@@ -25,6 +26,7 @@ mod parquet_file;
 pub mod plan_formats;
 pub mod plan_text;
 pub mod svg;
+mod terminal_style;
 pub mod trace;
 pub mod visible;
 

@@ -1,6 +1,7 @@
 //! Markup that is safe by construction: tags and attribute names are literals of this crate, everything else is escaped.
 
 pub(crate) mod blocks;
+pub(crate) mod data_link;
 
 use std::fmt::Display;
 

@@ -7,7 +7,7 @@ use machine::persistence::NotKept;
 use machine::plan::BOOT_PARAMETERS;
 use machine::wording::counted;
 
-use crate::case::table::Style;
+use crate::terminal_style::Style;
 use crate::case::table::wrap::wrap;
 use crate::visible;
 

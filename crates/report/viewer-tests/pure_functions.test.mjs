@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const FILES = ["scales", "range", "columns", "nearest", "csv", "tables"];
+const FILES = ["scales", "range", "columns", "nearest", "csv", "tables", "waterfall"];
 const NAMES = [
   "SPREADS",
   "addToColumns",
@@ -12,6 +12,9 @@ const NAMES = [
   "csvPieces",
   "csvText",
   "emptyColumns",
+  "fallRange",
+  "fallRows",
+  "fallSteps",
   "held",
   "moved",
   "nearest",
@@ -122,4 +125,47 @@ test("rows are in order, equal ones stay as they were, and what is not known com
   assert.deepEqual(viewer.sortedPlaces(["9", "-", "1,000", "9"], true, false), [0, 3, 2, 1]);
   assert.deepEqual(viewer.sortedPlaces(["9", "-", "1,000", "9"], true, true), [2, 0, 3, 1]);
   assert.deepEqual(viewer.sortedPlaces(["cpu 10", "cpu 9", ""], false, false), [1, 0, 2]);
+});
+
+// From 100 to 128 by four steps, of which two are not shown to differ.
+const FALL_OF_TEST = {
+  from: { name: "unpinned A", value: 100, span: null, words: "100.0 us", interval: "" },
+  steps: [
+    { name: "waiting for a CPU", by: 30, span: [28, 32], kind: "slow", words: "+30.0 us", interval: "[+28.0, +32.0]" },
+    { name: "asleep", by: -3, span: [-5, -1], kind: "fast", words: "-3.0 us", interval: "[-5.0, -1.0]" },
+    { name: "on the CPU", by: 2, span: [-1, 5], kind: "pinned", words: "+2.0 us", interval: "[-1.0, +5.0]" },
+    { name: "interrupts", by: -1, span: null, kind: "pinned", words: "-1.0 us", interval: "" },
+  ],
+  to: { name: "cpu 0", value: 128, span: [25, 31], words: "128.0 us", interval: "+28.0 %" },
+};
+
+test("the steps of a waterfall lead from one total to the other, in every order and folded", () => {
+  for (const isBySize of [false, true]) {
+    for (const isFolded of [false, true]) {
+      const steps = viewer.fallSteps(FALL_OF_TEST.steps, isBySize, isFolded);
+      assert.equal(steps.reduce((sum, { by }) => sum + by, FALL_OF_TEST.from.value), FALL_OF_TEST.to.value);
+      const rows = viewer.fallRows(FALL_OF_TEST, steps);
+      assert.equal(rows.length, steps.length + 2);
+      for (let i = 2; i < rows.length - 1; i++) assert.equal(rows[i].start, rows[i - 1].end);
+      assert.equal(rows.at(-2).end, rows.at(-1).end);
+    }
+  }
+});
+
+test("what is not shown to differ is folded into one step without an interval, and is never a claim", () => {
+  const steps = viewer.fallSteps(FALL_OF_TEST.steps, false, true);
+  assert.deepEqual(steps.map(({ by, kind }) => [by, kind]), [[30, "slow"], [-3, "fast"], [1, "pinned"]]);
+  assert.equal(steps[2].span, null);
+  assert.deepEqual(viewer.fallSteps(FALL_OF_TEST.steps, true, false).map(({ by }) => by), [30, -3, 2, -1]);
+  assert.equal(FALL_OF_TEST.steps[0].by, 30, "the data stay in order");
+});
+
+test("whiskers of a waterfall stand where their steps begin, and all of them are within its axis", () => {
+  const rows = viewer.fallRows(FALL_OF_TEST, FALL_OF_TEST.steps);
+  assert.deepEqual(rows[2].whisker, [125, 129]);
+  assert.deepEqual(rows.at(-1).whisker, [125, 131]);
+  const [low, high] = viewer.fallRange(rows);
+  assert.ok(low > 0 && low < 100 && high > 132, `${low} ${high}`);
+  const small = viewer.fallRows({ from: { value: 1 }, to: { value: 9 } }, [{ by: 8, span: null }]);
+  assert.equal(viewer.fallRange(small)[0], 0, "steps that are large leave the whole bar");
 });

@@ -11,8 +11,10 @@ use crate::procfs::Oddities;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactId {
-    /// What the kernel reports by BPF programs: accounts, noise, requests.
+    /// What the kernel reports by BPF programs: accounts, noise.
     KernelEvents,
+    /// Requests to a server, as the kernel sees them: all of them.
+    Requests,
     /// Rows of the probe of this name.
     Probe(String),
     /// Energy of a part of the machine that is counted within a larger part, too.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::listening::{limits, unix_listeners};
 use super::numbers;
 use super::sockets::sockets;
 use crate::procfs::net_tcp::{self, State};
@@ -25,8 +26,11 @@ pub struct Peer {
 pub struct Listener {
     /// TCP port.
     pub port: u16,
-    /// Connections that it has not accepted yet.
+    /// Connections that it has not accepted yet: the length of its accept queue, all sockets of the port together.
     pub waiting: u64,
+    /// Connections that the queue has room for; the kernel drops those that come when it is full. `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
 }
 
 /// The TCP connections of a server at one moment.
@@ -35,6 +39,9 @@ pub struct Listener {
 pub struct Connections {
     /// Where it listens, by port.
     pub listeners: Vec<Listener>,
+    /// Unix stream sockets on which it listens, by name: a path, or `@` and the rest of an abstract name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unix_listeners: Vec<String>,
     /// Connections to other processes of this host, those with most first.
     pub peers: Vec<Peer>,
     /// Connections that come in from elsewhere: other hosts, other network namespaces, processes that cannot be seen.
@@ -51,8 +58,9 @@ pub struct Connections {
 
 /// Reads the connections of these processes, which share a network namespace.
 ///
-/// Source: /proc/PID/net/tcp, tcp6, /proc/PID/ns/net and /proc/PID/fd; root is needed to see processes of other users. Unix sockets and UDP are not
-/// looked at.
+/// Source: /proc/PID/net/tcp, tcp6, unix, /proc/PID/ns/net and /proc/PID/fd; root is needed to see processes of other users. How long
+/// accept queues may get comes from sock_diag(7), in the network namespace of pinwise alone. Who is connected to a Unix socket, and UDP,
+/// are not looked at.
 pub fn connections(root: &Root, pids: &[u32]) -> Connections {
     let mut found = Connections::default();
     let Some(first) = pids.first() else { return found };
@@ -76,10 +84,15 @@ pub fn connections(root: &Root, pids: &[u32]) -> Connections {
     let own = open_sockets(root, pids, &mut found.missing);
     let listening =
         sockets.iter().filter(|socket| socket.state == State::Listen && own.contains(&socket.inode));
-    let mut listeners: BTreeMap<u16, u64> = BTreeMap::new();
+    let listening: Vec<_> = listening.collect();
+    let limits = limits(root, found.same_namespace, !listening.is_empty(), &mut found.missing);
+    let mut listeners: BTreeMap<u16, Listener> = BTreeMap::new();
     for socket in listening {
-        let waiting = listeners.entry(socket.port).or_default();
-        *waiting = waiting.saturating_add(socket.receive_queue);
+        let none = Listener { port: socket.port, waiting: 0, limit: Some(0) };
+        let listener = listeners.entry(socket.port).or_insert(none);
+        listener.waiting = listener.waiting.saturating_add(socket.receive_queue);
+        let limit = limits.get(&socket.inode);
+        listener.limit = listener.limit.zip(limit).map(|(all, limit)| all.saturating_add(*limit));
     }
     let mut other_ends: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for socket in sockets.iter().filter(|socket| socket.state == State::Established) {
@@ -95,7 +108,8 @@ pub fn connections(root: &Root, pids: &[u32]) -> Connections {
             _ => found.from_elsewhere += 1,
         }
     }
-    found.listeners = listeners.into_iter().map(|(port, waiting)| Listener { port, waiting }).collect();
+    found.listeners = listeners.into_values().collect();
+    found.unix_listeners = unix_listeners(root, *first, &own, &mut found.missing);
     found.name(root, pids, by_inode);
     found
 }
@@ -186,10 +200,11 @@ mod tests {
     #[test]
     fn clients_of_this_host_are_named_and_others_are_counted() {
         let found = connections(&Root::from_tree(host()), &[7]);
-        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2 }]);
+        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2, limit: None }]);
         assert_eq!(found.peers, [Peer { pid: 9, comm: "wrk".into(), connections: 2 }]);
         assert_eq!((found.from_elsewhere, found.made), (1, 1));
-        assert!(found.missing.is_empty(), "{:?}", found.missing);
+        let [missing] = &found.missing[..] else { panic!("{:?}", found.missing) };
+        assert_eq!(missing.fact, "room in accept queues");
     }
 
     #[test]
@@ -220,8 +235,8 @@ mod tests {
         let mut text = format!("{HEAD}{}", line("0100007F:1F90", "00000000:0000", "0A", "00000002", 10));
         text += &line("0100007F:1F90", "0100007F:9001", "01", "0000000x", 11);
         let found = connections(&Root::from_tree(host().file("/proc/7/net/tcp", text)), &[7]);
-        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2 }]);
-        assert_eq!(found.missing.len(), 1);
+        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2, limit: None }]);
+        assert_eq!(found.missing.len(), 2);
         let said = &found.missing[0];
         assert!(said.fact.starts_with("/proc/7/net/tcp ") && said.why.contains("in line 3"), "{said:?}");
     }

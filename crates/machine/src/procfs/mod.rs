@@ -18,6 +18,7 @@ pub mod interrupts;
 pub mod key_values;
 pub mod net_counters;
 pub mod net_tcp;
+pub mod net_unix;
 pub mod numa_maps;
 mod oddities;
 pub mod pid_memory;

@@ -8,6 +8,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::accept_queues::{self, ACCEPT_QUEUES};
 use super::container_name::{self, CONTAINER_NAME};
 use super::folder_cache::FolderCache;
 use super::guest_name::{self, GUEST_NAME};
@@ -168,8 +169,11 @@ impl Source for Live {
     }
 }
 
-/// Facts of one thing each, which stands behind a blank.
+/// Facts of one thing each, which stands behind a blank, and the accept queues.
 fn asked_for(name: &str) -> Result<String, ReadError> {
+    if name == ACCEPT_QUEUES {
+        return accept_queues::query(name);
+    }
     if let Some(interface) = name.strip_prefix(ETHTOOL) {
         return ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e));
     }

@@ -1,8 +1,12 @@
 //! `pinwise list`: what pinwise knows, from the very lists that it works with.
 
+mod schemas;
+
+use std::borrow::Cow;
+
 use clap::ValueEnum;
-use machine::Fault;
 use machine::knobs::{About, MaySet};
+use machine::{Class, Fault};
 use serde::Serialize;
 
 use crate::format::Format;
@@ -11,11 +15,15 @@ use crate::output::{self, Answer};
 // Flags of `pinwise list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  pinwise list knobs")]
+Examples:
+  pinwise list knobs
+  pinwise list schemas                  the documents that --format json prints
+  pinwise list schemas map              one of them as a JSON Schema; also by command: 'fleet map', report")]
 pub struct Args {
     /// Which list
     what: What,
+    /// Of the schemas: print this one, by its id or by the command that prints such a document
+    schema: Option<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -36,6 +44,8 @@ enum What {
     Pages,
     /// Machines whose shape a guest can take on
     Shapes,
+    /// JSON Schemas of what --format json prints
+    Schemas,
 }
 
 /// One entry of any list.
@@ -43,9 +53,18 @@ enum What {
 struct Row {
     id: &'static str,
     title: String,
-    docs: &'static str,
+    docs: Cow<'static, str>,
     #[serde(flatten)]
     knob: Option<KnobFields>,
+    /// Of a schema: what prints such a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commands: Option<&'static [&'static str]>,
+}
+
+impl Row {
+    fn new(id: &'static str, title: impl Into<String>, docs: impl Into<Cow<'static, str>>) -> Self {
+        Self { id, title: title.into(), docs: docs.into(), knob: None, commands: None }
+    }
 }
 
 /// What is reported of a knob beside that: what it takes to set one.
@@ -66,8 +85,12 @@ impl From<&About> for KnobFields {
     }
 }
 
-/// Prints the list.
+/// Prints the list, or one schema.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
+    if let Some(name) = &args.schema {
+        output::text(one_schema(args.what, name)?)?;
+        return Ok(Answer::Done);
+    }
     let rows = rows(args.what)?;
     match args.format {
         Format::Json => output::json(&rows)?,
@@ -83,9 +106,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 /// Each list has an `About` of its own crate; they share these three fields.
 macro_rules! rows_of {
     ($abouts:expr) => {
-        $abouts
-            .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None })
-            .collect()
+        $abouts.map(|about| Row::new(about.id, about.title, about.docs)).collect()
     };
 }
 
@@ -101,26 +122,44 @@ fn rows(what: What) -> Result<Vec<Row>, Fault> {
         }
         What::Pages => rows_of!(::report::case::pages::ALL.iter().map(|page| page.about())),
         What::Shapes => return shapes(),
+        What::Schemas => return schemas(),
     })
 }
 
 /// The knobs, with what it takes to set each.
 fn knobs() -> Vec<Row> {
     let abouts = machine::knobs::ALL.iter().map(|knob| knob.about());
-    let row = |about: &About| Row {
-        id: about.id,
-        title: about.title.to_string(),
-        docs: about.docs,
-        knob: Some(about.into()),
-    };
+    let row = |about: &About| Row { knob: Some(about.into()), ..Row::new(about.id, about.title, about.docs) };
     abouts.map(row).collect()
 }
 
 /// The named shapes; their files say what they are, and are their own documentation.
 fn shapes() -> Result<Vec<Row>, Fault> {
     let all = rehearse::shape::catalogue::ALL.iter();
-    all.map(|(name, text)| {
-        Ok(Row { id: name, title: rehearse::Shape::find(name)?.about, docs: text, knob: None })
+    all.map(|(name, text)| Ok(Row::new(name, rehearse::Shape::find(name)?.about, *text))).collect()
+}
+
+/// The schemas; each says itself what it describes.
+fn schemas() -> Result<Vec<Row>, Fault> {
+    let row = |printed: &'static schemas::Printed| {
+        let head = printed.head()?;
+        let row = Row::new(printed.id, head.title, head.description);
+        Ok::<_, Fault>(Row { commands: Some(printed.commands), ..row })
+    };
+    schemas::ALL.iter().map(row).collect()
+}
+
+/// The text of the schema of this name.
+///
+/// # Errors
+/// Another list has no schemas; there is none of this name.
+fn one_schema(what: What, name: &str) -> Result<&'static str, Fault> {
+    if !matches!(what, What::Schemas) {
+        let remedy = "leave it out, or ask for a schema: pinwise list schemas NAME";
+        return Err(Fault::new(Class::Usage, name, "only the list of schemas prints one of its entries", remedy));
+    }
+    schemas::find(name).map(|printed| printed.text).ok_or_else(|| {
+        let remedy = "see 'pinwise list schemas' for those that there are";
+        Fault::new(Class::Usage, name, "no document of --format json has this name", remedy)
     })
-    .collect()
 }

@@ -6,7 +6,6 @@ use machine::Fault;
 use crate::cli::{Cli, Verb};
 use crate::output::Answer;
 
-pub mod agent;
 pub mod apply;
 pub mod capture;
 pub mod compare;
@@ -15,21 +14,19 @@ pub mod confirm;
 pub mod diagnose;
 pub mod explain;
 pub mod fleet;
-pub mod hold_latency;
+pub mod internal;
 pub mod list;
 pub mod man;
 pub mod map;
+pub mod mcp;
 pub mod noise;
 pub mod plan;
-pub mod raw;
 pub mod rehearse;
 pub mod report;
 pub mod resume;
-pub mod revert;
+pub mod serve;
 pub mod status;
-pub mod storm;
 pub mod study;
-pub mod thief;
 pub mod ticks;
 pub mod undo;
 pub mod verify;
@@ -56,21 +53,23 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Status(args) => status::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
+        Verb::Serve(args) => serve::run(&args),
+        Verb::Mcp(args) => mcp::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Completions(args) => completions::run(&args, &mut Cli::command()),
         Verb::Man(args) => man::run(&args, Cli::command()),
-        Verb::StringServer(args) => raw::serve(&args),
-        Verb::EchoServer(args) => raw::echo(&args),
-        Verb::SpinServer(args) => raw::spin(&args),
-        Verb::PacketSink(args) => raw::packet_sink(&args),
-        Verb::QueueServer(args) => raw::queue(&args),
-        Verb::Drive(args) => raw::drive(&args),
-        Verb::Agent(args) => agent::run(&args),
+        Verb::StringServer(args) => internal::raw::serve(&args),
+        Verb::EchoServer(args) => internal::raw::echo(&args),
+        Verb::SpinServer(args) => internal::raw::spin(&args),
+        Verb::PacketSink(args) => internal::raw::packet_sink(&args),
+        Verb::QueueServer(args) => internal::raw::queue(&args),
+        Verb::Drive(args) => internal::raw::drive(&args),
+        Verb::Agent(args) => internal::agent::run(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
-        Verb::Storm(args) => storm::run(&args),
-        Verb::Thief(args) => thief::run(&args),
-        Verb::Revert(args) => revert::run(&args),
-        Verb::HoldLatency(args) => hold_latency::run(&args),
+        Verb::Storm(args) => internal::storm::run(&args),
+        Verb::Thief(args) => internal::thief::run(&args),
+        Verb::Revert(args) => internal::revert::run(&args),
+        Verb::HoldLatency(args) => internal::hold_latency::run(&args),
         Verb::Ticks(args) => ticks::run(&args),
     }
 }

@@ -3,11 +3,13 @@
 
 mod from;
 mod owners_form;
+mod perftune;
 
 use std::path::{Path, PathBuf};
 
 use advise::Planning;
 use machine::{Class, Fault, Plan, Root};
+use report::plan_formats::Hours;
 use serde::Serialize;
 use study::case::quoted;
 
@@ -26,12 +28,15 @@ Examples:
   pinwise apply plan.toml --dry-run                  what it would do here
   pinwise plan cases/nginx-1 --as systemd --server nginx -o root     as drop-ins and files below the folder 'root'
   pinwise plan --from plan.toml --as tuned-profile   a plan file as a profile of tuned
-  pinwise plan --from tuned:latency-performance -o tuned.toml        what a profile advises, as a plan")]
+  pinwise plan --from plan.toml --as systemd --between 08:00-18:00 -o root     in force for these hours of each day
+  pinwise plan --from tuned:latency-performance -o tuned.toml        what a profile advises, as a plan
+  pinwise plan --from perftune:dry-run.txt           what Scylla's perftune.py would set (its --dry-run)")]
 pub struct Args {
     /// The case folder
     #[arg(required_unless_present = "from")]
     case: Option<PathBuf>,
-    /// Instead of a case: tuned:PROFILE, a plan file (FILE.toml), or the path of a tuned.conf
+    /// Instead of a case: tuned:PROFILE, a plan file (FILE.toml), the path of a tuned.conf, or perftune:FILE: options of Scylla's
+    /// perftune.py (perftune.yaml), or what it prints with --dry-run
     #[arg(long, value_name = "ADVICE", conflicts_with_all = ["case", "supported"])]
     from: Option<String>,
     /// Write it in the form of whoever owns the machine; settings that the form cannot say are listed
@@ -40,6 +45,9 @@ pub struct Args {
     /// The unit of systemd that 'server' in the plan stands for
     #[arg(long, value_name = "UNIT", requires = "form")]
     server: Option<String>,
+    /// Put the plan in force for these hours of each day only, by timers (with --as systemd); over midnight where the first is later
+    #[arg(long, value_name = "HH:MM-HH:MM", requires = "form")]
+    between: Option<Hours>,
     /// Also causes that are supported by the evidence but were not proved
     #[arg(long)]
     supported: bool,
@@ -94,7 +102,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         }
     };
     if let Some(form) = args.form {
-        return owners_form::write(form, &planning.plan, args.server.as_deref(), args.output.as_deref());
+        let (server, output) = (args.server.as_deref(), args.output.as_deref());
+        return owners_form::write(form, args.between, &planning.plan, server, output);
     }
     let text = match args.format {
         Format::Text => escape::toml(planning.plan.to_toml()?),

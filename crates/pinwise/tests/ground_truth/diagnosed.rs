@@ -1,5 +1,7 @@
 //! `pinwise diagnose` beside a cause that the test makes, and beside its look-alike. The other causes are in `scenarios/` (docs/score.md).
 
+mod requests;
+
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

@@ -43,7 +43,9 @@ pub(crate) use records::{
     SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen,
     Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state, waker_bits,
 };
-pub(crate) use request_records::{PORTS, PortSeen, RequestControl};
+pub(crate) use request_records::{
+    PORTS, PeerKey, PortSeen, RequestControl, RequestSums, UNIX_NAME_BYTES, UnixName,
+};
 pub(crate) use request_sums::{RequestTables, load as load_requests};
 pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackFrames, StackKey, StackSum, stack_hash};
 pub(crate) use stack_sums::{StackTables, load as load_stacks, load_profile};

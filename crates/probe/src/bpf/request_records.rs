@@ -2,17 +2,37 @@
 
 use super::records::BUCKETS;
 
-/// Ports that are distinguished.
+/// Ports that are distinguished, and Unix sockets among them.
 pub(crate) const PORTS: usize = 64;
+/// Bytes of an address; those of IPv4 are written as IPv6 has them.
+pub(crate) const ADDRESS_BYTES: usize = 16;
+/// Bytes of the name of a Unix socket.
+pub(crate) const UNIX_NAME_BYTES: usize = 108;
 
 records! {
-    Connection = "connection" { arrived_ns: u64, read_ns: u64, }
+    UnixName = "unix_name" { bytes: u32, name: [u8; UNIX_NAME_BYTES], }
+
+    RequestSums = "request_sums" { read: u64, waited_ns: u64, answered: u64, served_ns: u64, }
+
+    PeerKey = "peer" { address: [u8; ADDRESS_BYTES], port: u64, }
+
+    Connection = "connection" {
+        arrived_ns: u64,
+        read_ns: u64,
+        written: u32,
+        received: u32,
+        early: u64,
+        peer: PeerKey,
+        sums: RequestSums,
+    }
 
     PortSeen = "port_requests" {
         read: u64,
         waited_ns: u64,
         answered: u64,
         served_ns: u64,
+        overlapping: u64,
+        continued: u64,
         waited_steps: [u32; BUCKETS],
         served_steps: [u32; BUCKETS],
     }
@@ -20,6 +40,7 @@ records! {
     RequestControl = "request_control" { began_ns: u64, ended_ns: u64, lost: u64, }
 }
 
-/// The number above by its name in C, for the test of the layout.
+/// The numbers above by their names in C, for the test of the layout.
 #[cfg(test)]
-pub(crate) const NUMBERS: &[(&str, usize)] = &[("PORTS", PORTS)];
+pub(crate) const NUMBERS: &[(&str, usize)] =
+    &[("PORTS", PORTS), ("ADDRESS_BYTES", ADDRESS_BYTES), ("UNIX_NAME_BYTES", UNIX_NAME_BYTES)];

@@ -7,20 +7,21 @@ use super::hooks::REQUESTS;
 use super::loading::{Loaded, Programs};
 use super::mapped::Mapped;
 use super::objects;
-use super::request_records::{PortSeen, RequestControl};
+use super::request_records::{Connection, PeerKey, PortSeen, RequestControl, RequestSums, UnixName};
 use super::tables::{hash, mapped, refuse};
 
-/// Connections that are followed at a time; the kernel sets aside some 100 bytes for each at once.
+/// Connections that are followed at a time; the kernel sets aside some 160 bytes for each at once.
 const CONNECTIONS: u32 = 1 << 16;
 
-/// Loads and attaches them, for so many ports in the network namespace of this inode. Nothing is counted before the tables say so.
+/// Loads and attaches them, for so many ports and Unix sockets together in the network namespace of this inode. Without Unix sockets those
+/// of the machine are left alone. Nothing is counted before the tables say so.
 ///
 /// # Errors
 /// When the kernel has no such trace points with types, or does not permit programs: what, why and the remedy.
-pub(crate) fn load(network_inum: u32, ports: usize) -> Result<Loaded, Missing> {
-    // Each port takes 1.3 KiB a possible CPU.
-    let tables = vec![("connections", CONNECTIONS), ("sums", ports as u32)];
-    let numbers = vec![("network_inum", network_inum)];
+pub(crate) fn load(network_inum: u32, places: usize, has_unix: bool) -> Result<Loaded, Missing> {
+    // Each place takes 1.3 KiB a possible CPU.
+    let tables = vec![("connections", CONNECTIONS), ("sums", places as u32)];
+    let numbers = vec![("network_inum", network_inum), ("has_unix", u32::from(has_unix))];
     Programs { numbers, ..Programs::typed(&objects::REQUESTS, tables, REQUESTS.iter().collect()) }.load()
 }
 
@@ -29,7 +30,13 @@ pub(crate) struct RequestTables {
     pub(crate) control: Mapped<RequestControl>,
     /// The place of each port.
     pub(crate) ports: HashMap<MapData, u32, u32>,
-    /// By the place of a port.
+    /// The place of each Unix socket.
+    pub(crate) unix_names: HashMap<MapData, UnixName, u32>,
+    /// Connections that are open, by the address of their socket.
+    pub(crate) connections: HashMap<MapData, u64, Connection>,
+    /// What connections had that have ended, by client.
+    pub(crate) peers: HashMap<MapData, PeerKey, RequestSums>,
+    /// By place.
     pub(crate) sums: PerCpuArray<MapData, PortSeen>,
 }
 
@@ -42,6 +49,9 @@ impl RequestTables {
         Ok(Self {
             control: mapped(loaded, "control", 1)?,
             ports: hash(loaded, "ports")?,
+            unix_names: hash(loaded, "unix_names")?,
+            connections: hash(loaded, "connections")?,
+            peers: hash(loaded, "peers")?,
             sums: PerCpuArray::try_from(loaded.take("sums")?).map_err(|e| refuse("sums", e))?,
         })
     }

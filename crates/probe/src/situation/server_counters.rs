@@ -6,7 +6,7 @@ use machine::{Missing, Root};
 use super::Situation;
 use crate::futexes::CountingFutexes;
 use crate::pmu::CountingWork;
-use crate::requests::CountingRequests;
+use crate::requests::{CountingRequests, Listening};
 use crate::stacks::Profiling;
 
 /// Counters that are ready or run; what cannot be counted is missing with the reason.
@@ -20,20 +20,20 @@ pub struct ServerCounters {
 }
 
 impl ServerCounters {
-    /// Gets ready to count the work of these processes and to sample their functions, and, where ports are given, the requests that come to those in the network
-    /// namespace of the first process.
-    pub fn prepare(root: &Root, pids: &[u32], ports: Option<&[u16]>) -> Self {
-        let requests = ports.zip(pids.first());
+    /// Gets ready to count the work of these processes and to sample their functions, and, where it is said on what they listen, the
+    /// requests that come to that in the network namespace of the first process.
+    pub fn prepare(root: &Root, pids: &[u32], listening: Option<Listening<'_>>) -> Self {
+        let requests = listening.zip(pids.first());
         Self {
-            requests: requests.map(|(ports, first)| CountingRequests::prepare(root, *first, ports)),
+            requests: requests.map(|(listening, first)| CountingRequests::prepare(root, *first, listening)),
             work: CountingWork::begin(root, pids),
             profile: Profiling::prepare(pids),
             futexes: None,
         }
     }
 
-    /// Gets ready to sum up where the threads of these processes wait for each other, too. That costs each of their switches more than the rest does: it
-    /// is for windows that nothing is measured by, and for a server of which it is known that they wait much.
+    /// Gets ready to sum up where the threads of these processes wait for each other, too. That costs each of their switches more than the
+    /// rest does: it is for windows that nothing is measured by, and for a server of which it is known that they wait much.
     #[must_use]
     pub fn and_futexes(self, pids: &[u32]) -> Self {
         Self { futexes: Some(CountingFutexes::prepare(pids)), ..self }

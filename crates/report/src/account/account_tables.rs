@@ -16,6 +16,7 @@ use std::io;
 use probe::account::Account;
 
 pub use cell::Cell;
+pub(crate) use cell::word;
 
 /// The tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +107,39 @@ pub enum Form {
 pub struct Writer<W: io::Write + Send> {
     table: Table,
     series: bool,
-    form: Box<dyn Written<W>>,
+    rows: Rows<W>,
+}
+
+/// Rows that all have the cells of one head, on their way out.
+pub(crate) struct Rows<W>(Box<dyn Written<W>>);
+
+impl<W: io::Write + Send + 'static> Rows<W> {
+    /// Begins them: the names and kinds of the head's cells are those of the columns.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn begin(head: &[Cell], form: Form, to: W) -> io::Result<Self> {
+        Ok(match form {
+            Form::Csv => Self(Box::new(to_csv::Csv::begin(head, to)?)),
+            Form::Parquet => Self(Box::new(to_parquet::Parquet::begin(head, to)?)),
+        })
+    }
+
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn add(&mut self, rows: Vec<Vec<Cell>>) -> io::Result<()> {
+        self.0.rows(rows)
+    }
+
+    /// Ends them, and hands back what they were written to.
+    ///
+    /// # Errors
+    /// When the last of them cannot be written.
+    pub(crate) fn end(self) -> io::Result<W> {
+        self.0.end()
+    }
 }
 
 /// What a form does.
@@ -122,11 +155,7 @@ impl<W: io::Write + Send + 'static> Writer<W> {
     /// When it cannot be written.
     pub fn begin(table: Table, form: Form, series: bool, to: W) -> io::Result<Self> {
         let head = [if series { When::default().cells() } else { Vec::new() }, table.head()].concat();
-        let form: Box<dyn Written<W>> = match form {
-            Form::Csv => Box::new(to_csv::Csv::begin(&head, to)?),
-            Form::Parquet => Box::new(to_parquet::Parquet::begin(&head, to)?),
-        };
-        Ok(Self { table, series, form })
+        Ok(Self { table, series, rows: Rows::begin(&head, form, to)? })
     }
 
     /// Adds the rows of an account.
@@ -134,7 +163,7 @@ impl<W: io::Write + Send + 'static> Writer<W> {
     /// # Errors
     /// When they cannot be written.
     pub fn add(&mut self, account: &Account, when: When) -> io::Result<()> {
-        self.form.rows(self.table.rows_of(account, self.series.then_some(when)))
+        self.rows.add(self.table.rows_of(account, self.series.then_some(when)))
     }
 
     /// Ends the table, and hands back what it was written to.
@@ -142,6 +171,6 @@ impl<W: io::Write + Send + 'static> Writer<W> {
     /// # Errors
     /// When the last of it cannot be written.
     pub fn end(self) -> io::Result<W> {
-        self.form.end()
+        self.rows.end()
     }
 }

@@ -2,13 +2,11 @@
 
 use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, abouts};
 use machine::{Setting, wording};
-use probe::account::Distribution;
-use probe::requests::PortRequests;
 
 use crate::account::changed_cpus;
-use crate::account::figures;
 use crate::account::futex_text;
 use crate::account::profile_text;
+use crate::account::request_text;
 use crate::case::table::wrap::hanging;
 use crate::number::grouped;
 use crate::visible::one_line;
@@ -23,8 +21,6 @@ const LINES: usize = 24;
 pub(crate) const WIDTH: usize = 110;
 /// Facts that could not be seen and are named, likewise.
 const MISSING: usize = 4;
-/// Ports of which requests are shown, likewise.
-const PORTS: usize = 2;
 /// Width of the bar, characters.
 const BAR: usize = 60;
 
@@ -43,7 +39,8 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     let mut lines: Vec<String> = changed.lines().flat_map(|line| wrapped("", line, "")).collect();
     lines.extend(wrapped("", &headline(diagnosis, &one_line(server)), ""));
     lines.extend(diagnosis.time.iter().flat_map(bar));
-    lines.extend(requests(diagnosis, wanted));
+    let requests = diagnosis.requests.iter().flat_map(|requests| request_text::lines(requests, wanted.all));
+    lines.extend(requests.flat_map(|line| wrapped("  ", &line, "    ")));
     lines.extend(work(diagnosis));
     let profile = diagnosis.profile.iter().flat_map(|profile| profile_text::lines(profile, wanted.all));
     lines.extend(profile.flat_map(|line| wrapped("  ", &line, "    ")));
@@ -57,31 +54,6 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     lines.extend(ruled_out(diagnosis, room));
     lines.extend(missing);
     lines.join("\n") + "\n"
-}
-
-/// A line a port: how many requests, how long they waited in the socket, and how long their service took.
-fn requests(diagnosis: &Diagnosis, wanted: Wanted) -> Vec<String> {
-    let Some(requests) = diagnosis.requests.as_ref().filter(|seen| seen.window_s > 0.0) else {
-        return Vec::new();
-    };
-    let most = if wanted.all { usize::MAX } else { PORTS };
-    let mut ports: Vec<&PortRequests> = requests.ports.iter().collect();
-    ports.sort_by_key(|port| std::cmp::Reverse(port.answered));
-    let time = |mean: Option<f64>, lengths: &Distribution| match (mean, lengths.quantile_ns(0.99)) {
-        (Some(mean), Some(p99)) => format!("{mean:.1} us (p99 {})", figures::time(p99)),
-        (Some(mean), None) => format!("{mean:.1} us"),
-        (None, _) => "an unknown time".into(),
-    };
-    let line = |port: &&PortRequests| {
-        format!(
-            "  port {}: {} requests/s, {} in the socket until read, then answered in {}",
-            port.port,
-            grouped(port.answered as f64 / requests.window_s, 0),
-            time(port.mean_waited_us(), &port.waited),
-            time(port.mean_served_us(), &port.served)
-        )
-    };
-    ports.iter().take(most).map(line).collect()
 }
 
 /// How fast its work is, by the counters of its CPUs.

@@ -13,3 +13,4 @@ pub(crate) mod futex_text;
 pub mod noise_text;
 pub mod openmetrics;
 pub(crate) mod profile_text;
+pub(crate) mod request_text;

@@ -3,6 +3,7 @@
 pub mod bars;
 pub mod cliff;
 pub mod curves;
+pub mod explained;
 pub mod growth;
 pub mod order;
 pub mod waterfall;

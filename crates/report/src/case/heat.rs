@@ -1,13 +1,19 @@
 //! Which interrupts, softirqs and stolen time differ from CPU to CPU while the server runs there.
 
+pub mod interrupt_share;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use probe::Observation;
 use study::statistics::summary::median;
 use study::{Facts, Role};
 
-/// What an interrupt is taken to cost when that could not be measured, us; it only orders the rows.
-const ASSUMED_INTERRUPT_COST_US: f64 = 5.0;
+/// What an event is assumed to cost where no interrupt could be measured, us. Whoever shows what follows from it says so.
+pub const ASSUMED_INTERRUPT_COST_US: f64 = 5.0;
+
+/// Shares of a CPU's time from which on the shade of a cell is one step deeper. Not in equal steps: a hundredth is about the least that a
+/// study can see, and above a half it no longer matters how much more it is.
+pub const SHADES_FROM: [f64; 9] = [0.005, 0.01, 0.02, 0.05, 0.10, 0.15, 0.20, 0.30, 0.50];
 
 /// Event rates that differ by less than this are noise, events/s.
 const LEAST_EVENTS_PER_S: f64 = 20.0;
@@ -41,8 +47,27 @@ pub struct Row {
     pub differs: bool,
 }
 
+/// What one event is taken to cost the CPU that serves it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EventCost {
+    /// CPU time, us.
+    pub us: f64,
+    /// Whether it was measured on this machine, with the timer's interrupt; otherwise it is [`ASSUMED_INTERRUPT_COST_US`].
+    pub is_measured: bool,
+}
+
+impl EventCost {
+    /// What the case says of it.
+    pub fn of(facts: &Facts) -> Self {
+        match facts.interrupt_cost_ns.filter(|ns| ns.is_finite() && *ns > 0.0) {
+            Some(ns) => Self { us: ns / 1e3, is_measured: true },
+            None => Self { us: ASSUMED_INTERRUPT_COST_US, is_measured: false },
+        }
+    }
+}
+
 /// The rows of interest.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Heat {
     /// CPUs that the server was pinned to, ascending.
     pub cpus: Vec<u32>,
@@ -50,6 +75,8 @@ pub struct Heat {
     pub rows: Vec<Row>,
     /// Rows that differ but found no room.
     pub left_out: usize,
+    /// What brings counts of events to the CPU time by which they are shaded.
+    pub cost: EventCost,
 }
 
 impl Row {
@@ -77,12 +104,19 @@ impl Row {
         }
     }
 
-    /// How far a CPU stands above the row's lowest, as a share of the row's highest: 0 to 1. Equal CPUs are all pale.
-    pub fn intensity(&self, index: usize) -> Option<f64> {
-        let (low, high) = range(&self.rates)?;
+    /// The share of the time of CPU number `index` that the row takes, 0 to 1: of a time as it was measured, of a count at `cost` an event.
+    /// `None` where the rate is not known.
+    pub fn share(&self, index: usize, cost: EventCost) -> Option<f64> {
         let rate = self.rates.get(index).copied().flatten()?;
-        Some(if high > 0.0 { (rate - low) / high } else { 0.0 })
+        let us_per_s = if self.is_time { rate } else { rate * cost.us };
+        let share = us_per_s / 1e6;
+        share.is_finite().then(|| share.clamp(0.0, 1.0))
     }
+}
+
+/// The shade of a share of a CPU's time, 0 (pale) to 9, the same in every row and every picture.
+pub fn shade(share: f64) -> usize {
+    SHADES_FROM.iter().filter(|from| share >= **from).count()
 }
 
 /// Reads the heat out of the trials of the pinned arms.
@@ -115,9 +149,9 @@ pub fn read(facts: &Facts) -> Heat {
         })
         .collect();
     rows.dedup_by(|a, b| a.probe == b.probe && a.name == b.name);
-    let cost_us = facts.interrupt_cost_ns.map_or(ASSUMED_INTERRUPT_COST_US, |ns| ns / 1e3);
-    let (rows, left_out) = choose(rows, cost_us);
-    Heat { cpus: arms.into_iter().map(|(cpu, _)| cpu).collect(), rows, left_out }
+    let cost = EventCost::of(facts);
+    let (rows, left_out) = choose(rows, cost.us);
+    Heat { cpus: arms.into_iter().map(|(cpu, _)| cpu).collect(), rows, left_out, cost }
 }
 
 /// Probe and row name.
@@ -177,16 +211,32 @@ fn range(rates: &[Option<f64>]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
+    const COST: EventCost = EventCost { us: 3.0, is_measured: true };
+
     #[test]
-    fn a_hot_cell_stands_out_and_even_rows_stay_pale() {
-        let hot = row(("interrupts", "85"), "p7p1-rx-0", false, vec![Some(10.0), Some(9000.0), None]);
+    fn a_cell_is_as_deep_as_the_share_of_the_cpu_that_it_takes() {
+        let hot = row(("interrupts", "85"), "p7p1-rx-0", false, vec![Some(10.0), Some(90_000.0), None]);
         assert!(hot.differs);
         assert_eq!(hot.title(), "IRQ 85 (p7p1-rx-0)");
-        assert_eq!((hot.shown(1), hot.shown(2), hot.intensity(2)), ("9,000".into(), "?".into(), None));
-        assert!(hot.intensity(1).unwrap() > 0.99 && hot.intensity(0) == Some(0.0));
-        let even =
-            row(("interrupts", "LOC"), "Local timer interrupts", false, vec![Some(250.0), Some(251.0)]);
-        assert!(!even.differs && even.intensity(1).unwrap() < 0.01);
+        assert_eq!((hot.shown(1), hot.shown(2), hot.share(2, COST)), ("90.0k".into(), "?".into(), None));
+        let share = hot.share(1, COST).unwrap();
+        assert!((share - 0.27).abs() < 1e-9 && shade(share) == 7, "90,000 events/s at 3 us: {share}");
+        assert_eq!(hot.share(0, COST).map(shade), Some(0));
+    }
+
+    #[test]
+    fn a_row_that_costs_nothing_stays_pale_however_uneven_it_is() {
+        let cheap = row(("interrupts", "CAL"), "", false, vec![Some(0.0), Some(400.0)]);
+        assert!(cheap.differs && cheap.share(1, COST).map(shade) == Some(0));
+        let even = row(("stat", "softirq"), "", true, vec![Some(600_000.0), Some(600_000.0)]);
+        assert_eq!(even.share(0, COST).map(shade), Some(9), "alike, and most of every CPU");
+    }
+
+    #[test]
+    fn a_cost_that_was_not_measured_is_an_assumption_and_a_share_stays_one() {
+        let storm = row(("interrupts", "LOC"), "", false, vec![Some(1e9), Some(f64::INFINITY)]);
+        assert_eq!((storm.share(0, COST), storm.share(1, COST)), (Some(1.0), None));
+        assert_eq!([0.0, 0.005, 0.21, 1.0].map(shade), [0, 1, 7, 9]);
     }
 
     #[test]

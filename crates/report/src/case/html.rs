@@ -1,21 +1,22 @@
 //! The report as one HTML file that needs nothing else: no font, no image, no network, and no script to be read.
 
-mod policy;
 mod title;
 
 use crate::case::pages::{self, About};
 use crate::case::viewer;
-use crate::markup::Attributes;
+use crate::document::{self, Head};
 use crate::{CaseView, Html, number, visible};
 
-const STYLE: &str = include_str!("html/style.css");
+/// The house's style sheet, and that of the picture of the machine: one text, so that the policy names one.
+const STYLE: &str = concat!(include_str!("../document/style.css"), include_str!("../map/picture/style.css"));
 
 /// Renders the whole report of a case.
 pub fn render(case: &CaseView) -> String {
     let drawn = drawn_pages(case);
     let data = viewer::data(case);
-    let head = Head { title: &title::of(case), own_style: None, has_script: data.is_some() };
-    whole(&head, |body| {
+    let title = title::of(case);
+    let script = data.is_some().then(viewer::script);
+    document::whole(&Head { title: &title, style: STYLE, own_style: None, script }, |body| {
         write_header(body, case, &drawn);
         body.within("main", &[], |main| drawn.iter().for_each(|(about, page)| write_page(main, about, page)));
         body.element(
@@ -36,45 +37,6 @@ pub fn render(case: &CaseView) -> String {
 fn drawn_pages(case: &CaseView) -> Vec<(About, Html)> {
     let drawn = pages::ALL.iter().map(|page| (*page.about(), page.render(case)));
     drawn.filter(|(_, page)| !page.is_empty()).collect()
-}
-
-/// What the head of a page says.
-struct Head<'a> {
-    title: &'a str,
-    /// A style sheet that stands within the body, beside the house's.
-    own_style: Option<&'a str>,
-    /// Whether the viewer's script stands within the body.
-    has_script: bool,
-}
-
-/// A whole HTML file without scripts, with the house's style sheet and nothing from elsewhere. `own_style` is one that stands within the
-/// body.
-pub(crate) fn document(title: &str, own_style: &str, inside: impl FnOnce(&mut Html)) -> String {
-    whole(&Head { title, own_style: Some(own_style), has_script: false }, inside)
-}
-
-fn whole(head: &Head, inside: impl FnOnce(&mut Html)) -> String {
-    let mut html = Html::new();
-    html.literal("<!doctype html>\n");
-    html.within("html", &[("lang", &"en")], |root| {
-        root.within("head", &[], |to| write_head(to, head));
-        root.within("body", &[], inside);
-    });
-    html.into_string()
-}
-
-fn write_head(to: &mut Html, head: &Head) {
-    let viewport: Attributes = &[("name", &"viewport"), ("content", &"width=device-width, initial-scale=1")];
-    let styles: Vec<&str> = std::iter::once(STYLE).chain(head.own_style).collect();
-    let policy = policy::of(&styles, head.has_script.then(viewer::script));
-    to.empty("meta", &[("charset", &"utf-8")]);
-    to.empty("meta", viewport);
-    to.empty("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)]);
-    to.empty("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-    to.element("title", &[], head.title);
-    to.within("style", &[], |style| {
-        style.literal(STYLE);
-    });
 }
 
 fn write_header(body: &mut Html, case: &CaseView, drawn: &[(About, Html)]) {

@@ -24,6 +24,7 @@ pub mod result_words;
 pub mod screening_words;
 pub mod stalled_text;
 pub mod table;
+pub mod tables;
 pub mod unpinned;
 pub mod verdict_text;
 pub mod view;

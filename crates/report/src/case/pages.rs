@@ -9,6 +9,7 @@ pub mod hosts;
 pub mod latency;
 pub mod machine;
 pub mod methods;
+pub mod places;
 pub mod repeat;
 pub mod scaling;
 pub mod search;
@@ -20,6 +21,7 @@ pub use crate::case::page::{About, Page};
 /// All pages in the order of the report. A new page is one file in this folder and one line here.
 pub static ALL: &[&dyn Page] = &[
     &summary::Summary,
+    &places::Places,
     &bars::Bars,
     &cliff::Cliff,
     &effects::Effects,

@@ -11,7 +11,6 @@ mod missing;
 mod page;
 mod rows;
 mod search;
-mod style;
 pub(crate) mod wrap;
 
 use std::path::Path;
@@ -28,7 +27,7 @@ use crate::case::result_words;
 use crate::visible;
 use columns::{Cell, Colour};
 use page::Page;
-pub use style::Style;
+pub use crate::terminal_style::Style;
 use wrap::wrap;
 
 /// Renders the study of the case in `dir` for a terminal. Foreign text (names of commands, interrupts, threads) cannot drive the

@@ -9,7 +9,7 @@ use machine::Distances;
 use machine::distances::{Buffer, CoreDistances, CorePair, MemoryCell, MemoryDistances};
 use machine::wording::counted;
 
-use crate::case::table::Style;
+use crate::terminal_style::Style;
 use crate::grid::{Side, lines};
 use crate::map::machine_text::size;
 use crate::visible::one_line;

@@ -10,13 +10,19 @@ pub mod heat;
 pub mod layout;
 pub mod measure;
 pub mod outline;
+pub mod overlay;
 mod page;
 
 use machine::Machine;
 
 use crate::Html;
+pub use draw::{bar_sample, sign_sample, star_sample};
 pub use heat::Heat;
 use outline::Outline;
+pub use overlay::{Bar, CellNote, Overlay, Sign};
+
+/// A wider picture is not shrunk to the page, where its numbers could not be read, but scrolled.
+const SHRUNK_UP_TO: f64 = 1400.0;
 
 /// The picture as an SVG element that needs no font, script or style from elsewhere.
 pub fn element(machine: &Machine, heat: Option<&Heat>) -> Html {
@@ -24,6 +30,20 @@ pub fn element(machine: &Machine, heat: Option<&Heat>) -> Html {
     let scene = layout::layout(&outline, heat);
     let title = format!("Machine: {}", outline.headline);
     draw::svg(&scene, &outline.faces, heat, &title, &words(&outline, heat))
+}
+
+/// The picture with what is written into its cells, in a frame that can be scrolled, for a page with the style sheets of a case's report.
+/// `title` names it; where to find in words what the cells say is `words`.
+pub fn noted(machine: &Machine, overlay: &Overlay, title: &str, words: &str) -> Html {
+    let outline = Outline::of(machine);
+    let scene = layout::layout_noted(&outline, overlay);
+    let class = if scene.width > SHRUNK_UP_TO { "drawing whole" } else { "drawing" };
+    let words = format!("{} {words}", self::words(&outline, None));
+    let mut html = Html::new();
+    html.within("div", &[("class", &class), ("tabindex", &"0")], |frame| {
+        frame.add(&draw::noted(&scene, &outline.faces, overlay, title, &words));
+    });
+    html
 }
 
 /// The picture as an SVG file.

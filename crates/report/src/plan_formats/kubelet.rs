@@ -41,7 +41,11 @@ pub(super) fn write(settings: &[&PlannedActs], page: &mut Page) {
             _ => page.leave(planned, ELSEWHERE),
         }
     }
-    let reserved = reserved(settings, page);
+    let why = Why {
+        in_part: "kubelet keeps pods off these CPUs, and moves nothing onto them",
+        not: "the plan has the system's own work on several sets of CPUs, and kubelet reserves one",
+    };
+    let reserved = reserved(settings, why, page);
     let mut text = String::new();
     if is_static {
         text += "cpuManagerPolicy: static\n";
@@ -69,12 +73,18 @@ pub(super) fn write(settings: &[&PlannedActs], page: &mut Page) {
     });
 }
 
-fn is_of_system(one: &PlannedActs) -> bool {
+/// Why CPUs of the system's own work are said in part, or not at all.
+pub(super) struct Why {
+    pub(super) in_part: &'static str,
+    pub(super) not: &'static str,
+}
+
+pub(super) fn is_of_system(one: &PlannedActs) -> bool {
     OF_SYSTEM.contains(&one.planned.knob.as_str())
 }
 
 /// The CPUs on which the plan has the system's own work, if it says the same everywhere.
-fn reserved(settings: &[&PlannedActs], page: &mut Page) -> Option<CpuSet> {
+pub(super) fn reserved(settings: &[&PlannedActs], why: Why, page: &mut Page) -> Option<CpuSet> {
     let of_system: Vec<&&PlannedActs> = settings.iter().filter(|one| is_of_system(one)).collect();
     let sets: Vec<Option<CpuSet>> = of_system
         .iter()
@@ -84,20 +94,19 @@ fn reserved(settings: &[&PlannedActs], page: &mut Page) -> Option<CpuSet> {
     let agreed = first.filter(|first| sets.iter().all(|set| set.as_ref() == Some(first)));
     for one in of_system {
         match agreed {
-            Some(_) => page.leave_in_part(
-                &one.planned,
-                "kubelet keeps pods off these CPUs, and moves nothing onto them",
-            ),
-            None => page.leave(
-                &one.planned,
-                "the plan has the system's own work on several sets of CPUs, and kubelet reserves one",
-            ),
+            Some(_) => page.leave_in_part(&one.planned, why.in_part),
+            None => page.leave(&one.planned, why.not),
         }
     }
     agreed
 }
 
 fn is_bound_to_one(value: &str) -> bool {
-    let policy = value.trim().parse::<MemoryPolicy>();
-    policy.is_ok_and(|policy| policy.mode == MemoryMode::Bind && policy.nodes.len() == 1)
+    only_node(value).is_some()
+}
+
+/// The node, where memory is to come from one alone.
+pub(super) fn only_node(value: &str) -> Option<u32> {
+    let policy = value.trim().parse::<MemoryPolicy>().ok()?;
+    policy.nodes.first().filter(|_| policy.mode == MemoryMode::Bind && policy.nodes.len() == 1)
 }

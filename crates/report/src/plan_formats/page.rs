@@ -69,7 +69,7 @@ pub(super) struct Page {
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) path: String,
-    /// What has to stand before the head: `#!/bin/sh`.
+    /// What has to stand before the head: `#!/bin/sh`, or how a file of JSON begins.
     pub(super) first: &'static str,
     pub(super) comment: Comment,
     /// Lines of the head for those who place the file.
@@ -82,6 +82,8 @@ pub(super) struct Body {
 pub(super) enum Comment {
     Hash,
     Xml,
+    /// The key `comment` of the object that the file begins with: JSON has no comments.
+    JsonKey,
 }
 
 impl Comment {
@@ -91,8 +93,25 @@ impl Comment {
         match self {
             Comment::Hash => format!("# {text}\n"),
             Comment::Xml => format!("<!-- {} -->\n", without_double_hyphens(&text)),
+            Comment::JsonKey => format!("    \"comment\": {},\n", json_text(&text)),
         }
     }
+
+    /// Several: each on a line of its own, in JSON as one text with line ends in it, since a key stands once.
+    fn lines(self, texts: &[String]) -> String {
+        match self {
+            Comment::Hash | Comment::Xml => texts.iter().map(|text| self.line(text)).collect(),
+            Comment::JsonKey => {
+                let lines: Vec<_> = texts.iter().map(|text| Outside(text).one_line()).collect();
+                format!("    \"comment\": {},\n", json_text(&lines.join("\n")))
+            }
+        }
+    }
+}
+
+/// A text of JSON, in quotes.
+pub(super) fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// Two hyphens would end a comment of XML.
@@ -130,14 +149,12 @@ impl Page {
     pub(super) fn end(self, purpose: &str) -> Formatted {
         let Self { files, left } = self;
         let file = |(i, body): (usize, Body)| {
-            let comment = body.comment;
-            let mut text = body.first.to_string();
-            text += &comment.line(&format!("Written by pinwise: {purpose}"));
-            body.advice.iter().for_each(|line| text += &comment.line(line));
+            let mut head = vec![format!("Written by pinwise: {purpose}")];
+            head.extend(body.advice.iter().map(ToString::to_string));
             if i == 0 {
-                left.iter().for_each(|left| text += &comment.line(&left.to_string()));
+                head.extend(left.iter().map(ToString::to_string));
             }
-            FormatFile { path: body.path, text: text + &body.text }
+            FormatFile { path: body.path, text: format!("{}{}{}", body.first, body.comment.lines(&head), body.text) }
         };
         let files = files.into_iter().enumerate().map(file).collect();
         Formatted { files, left }

@@ -118,7 +118,7 @@ fn memory(value: &str) -> Result<Vec<String>, String> {
 }
 
 /// The service that a target names.
-fn unit_of_target(target: &str, server: Option<&str>) -> Result<String, String> {
+pub(super) fn unit_of_target(target: &str, server: Option<&str>) -> Result<String, String> {
     let name = match (target, server) {
         (SERVER, None) => {
             return Err("the plan does not name the server's unit: say it with --server UNIT".into());
@@ -142,7 +142,7 @@ fn is_name(unit: &str) -> bool {
 }
 
 /// The service or slice that a cgroup is, and the section of its settings.
-fn unit_of_cgroup(path: &str) -> Result<(String, &'static str), String> {
+pub(super) fn unit_of_cgroup(path: &str) -> Result<(String, &'static str), String> {
     let below = path.strip_prefix("/sys/fs/cgroup/").unwrap_or_default().trim_end_matches('/');
     let (slices, last) = below.rsplit_once('/').unwrap_or(("", below));
     let in_slices = slices.split('/').filter(|name| !name.is_empty()).all(|name| name.ends_with(".slice"));

@@ -1,6 +1,8 @@
+mod newer;
+
 use machine::{Plan, Planned, Root, Tree, planned_acts};
 
-use super::page::without_double_hyphens;
+use super::page::{json_text, without_double_hyphens};
 use super::*;
 
 fn root() -> Root {
@@ -46,15 +48,14 @@ fn settings() -> Vec<PlannedActs> {
     planned_acts::of(&root(), &plan)
 }
 
+fn about(settings: &[PlannedActs]) -> Asked<'_> {
+    Asked { purpose: "", settings, unit: None, online: None, isolated: None, nodes: &[] }
+}
+
 fn in_form(format: PlanFormat) -> Formatted {
     let online = CpuSet::from_list("0-3").unwrap();
     let settings = settings();
-    let asked = Asked {
-        purpose: "quiet\n[Service]",
-        settings: &settings,
-        unit: Some("nginx"),
-        online: Some(&online),
-    };
+    let asked = Asked { purpose: "quiet\n[Service]", unit: Some("nginx"), online: Some(&online), ..about(&settings) };
     formatted(format, &asked)
 }
 
@@ -168,13 +169,20 @@ fn nothing_is_dropped_in_silence_and_no_text_from_outside_is_a_line() {
         PlanFormat::Kubelet,
         PlanFormat::Libvirt,
         PlanFormat::IrqbalancePolicy,
+        PlanFormat::SystemdBetween("08:00-18:00".parse().unwrap()),
+        PlanFormat::NriBalloons,
+        PlanFormat::ScxLayered,
     ] {
         let formatted = in_form(format);
         let first = &formatted.files[0].text;
         for left in &formatted.left {
             let line = left.to_string();
             assert_eq!(line.lines().count(), 1);
-            let line = if format == PlanFormat::Libvirt { without_double_hyphens(&line) } else { line };
+            let line = match format {
+                PlanFormat::Libvirt => without_double_hyphens(&line),
+                PlanFormat::ScxLayered => json_text(&line).trim_matches('"').to_string(),
+                _ => line,
+            };
             assert!(first.contains(&line), "{line} in {first}");
         }
         let is_left = |knob: &str, target: &str| {
@@ -182,7 +190,8 @@ fn nothing_is_dropped_in_silence_and_no_text_from_outside_is_a_line() {
         };
         assert!(is_left("process-affinity", "4711") && is_left("swap\npiness", "machine"), "{format:?}");
         assert!(!first.lines().any(|line| line == "[Service]") || format == PlanFormat::Systemd);
-        assert!(first.contains("quiet\\n[Service]"), "{first}");
+        let purpose = if format == PlanFormat::ScxLayered { r"quiet\\n[Service]" } else { r"quiet\n[Service]" };
+        assert!(first.contains(purpose), "{first}");
     }
 }
 
@@ -190,8 +199,14 @@ fn nothing_is_dropped_in_silence_and_no_text_from_outside_is_a_line() {
 fn a_plan_without_anything_to_say_has_no_file() {
     let plan = Plan::parse("[[setting]]\nknob = \"swappiness\"\nvalue = \"1\"\n").unwrap();
     let settings = planned_acts::of(&root(), &plan);
-    let asked = Asked { purpose: "", settings: &settings, unit: None, online: None };
-    for format in [PlanFormat::Kubelet, PlanFormat::Libvirt, PlanFormat::IrqbalancePolicy] {
+    let asked = about(&settings);
+    for format in [
+        PlanFormat::Kubelet,
+        PlanFormat::Libvirt,
+        PlanFormat::IrqbalancePolicy,
+        PlanFormat::NriBalloons,
+        PlanFormat::ScxLayered,
+    ] {
         let formatted = formatted(format, &asked);
         assert!(formatted.files.is_empty() && formatted.left.len() == 1, "{formatted:?}");
     }
@@ -208,7 +223,9 @@ fn a_name_cannot_leave_its_folder() {
     for target in ["../../etc/x", "/x", ".x", "a b", "a\"b", "x.service/../y"] {
         let plan = Plan { settings: vec![planned(target)], ..Plan::default() };
         let settings = planned_acts::of(&root(), &plan);
-        let asked = Asked { purpose: "", settings: &settings, unit: None, online: None };
-        assert_eq!(formatted(PlanFormat::Systemd, &asked).files, [] as [FormatFile; 0], "{target}");
+        let between = PlanFormat::SystemdBetween("08:00-18:00".parse().unwrap());
+        for format in [PlanFormat::Systemd, between] {
+            assert_eq!(formatted(format, &about(&settings)).files, [] as [FormatFile; 0], "{target}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use machine::Machine;
 use report::map::picture::layout::{Item, LineStyle, Scene, What};
 use report::map::picture::measure;
 use report::map::picture::outline::Outline;
-use report::map::picture::{Heat, layout};
+use report::map::picture::{Heat, Overlay, layout};
 
 /// Coordinates are sums of many: what differs by less is equal.
 const EPSILON: f64 = 0.01;
@@ -16,12 +16,29 @@ pub fn checked(name: &str, machine: &Machine) -> Scene {
     let heat = Heat::interrupts(machine);
     let outline = Outline::of(machine);
     let scene = layout::layout(&outline, heat.as_ref());
-    every_cpu_once(name, machine, &scene);
-    inside_parents(name, &scene);
-    none_overlap(name, &scene);
-    texts_fit(name, &scene);
-    words_keep_apart(name, &scene);
+    holds(name, machine, &scene);
     scene
+}
+
+/// The same of a machine with a note in every cell; the texts of the notes fit, too.
+pub fn checked_noted(name: &str, machine: &Machine, overlay: &Overlay) -> Scene {
+    let scene = layout::layout_noted(&Outline::of(machine), overlay);
+    holds(name, machine, &scene);
+    for item in scene.items.iter().filter(|_| scene.with_lines) {
+        let What::Cell { cpu, .. } = item.what else { continue };
+        for line in overlay.cells.get(&cpu).iter().flat_map(|note| &note.lines) {
+            assert!(measure::width(line, scene.number_size, false) <= item.area.width, "{name}: {line}");
+        }
+    }
+    scene
+}
+
+fn holds(name: &str, machine: &Machine, scene: &Scene) {
+    every_cpu_once(name, machine, scene);
+    inside_parents(name, scene);
+    none_overlap(name, scene);
+    texts_fit(name, scene);
+    words_keep_apart(name, scene);
 }
 
 fn every_cpu_once(name: &str, machine: &Machine, scene: &Scene) {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use machine::topology::cpus::Cpu;
 use machine::{Machine, Root};
 use report::map::picture::layout::{Item, What};
-use report::map::picture::{self, Heat};
+use report::map::picture::{self, Bar, CellNote, Heat, Overlay, Sign};
 
 fn snapshots() -> Vec<(String, Machine)> {
     let dir = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/snapshots/hwloc"));
@@ -126,6 +126,39 @@ fn marks_are_drawn_and_explained_and_unknown_heat_is_not_cold() {
     }
     assert!(svg.contains("class=\"cell h8\"") && svg.contains("class=\"cell\""), "{svg}");
     checks::checked("marked", &machine);
+}
+
+/// A note of every kind, in every cell.
+fn notes(machine: &Machine) -> Overlay {
+    let note = |cpu: u32| CellNote {
+        sign: Some(Sign::ALL[cpu as usize % Sign::ALL.len()]),
+        is_best: cpu.is_multiple_of(5),
+        lines: vec!["(-23.7 %)".into(), "irq 100 %".into()],
+        letters: vec![(0, Sign::Down), (2, Sign::Up)],
+        bar: Some(Bar { share: 0.5, shade: 9 }),
+        title: "the server there: worse".into(),
+    };
+    Overlay { cells: machine.cpus.iter().map(|cpu| (cpu.id, note(cpu.id))).collect(), letters: 3 }
+}
+
+#[test]
+fn cells_have_room_for_their_notes_on_small_machines_and_on_large_ones() {
+    for (name, machine, with_lines) in [
+        ("leviathan", machines::leviathan(), true),
+        ("made-64", machines::big(64, 2, 4), true),
+        ("made-1024", machines::big(1024, 4, 16), false),
+    ] {
+        let overlay = notes(&machine);
+        let scene = checks::checked_noted(name, &machine, &overlay);
+        assert_eq!(scene.with_lines, with_lines, "{name}");
+        let picture = picture::noted(&machine, &overlay, "title", "words").into_string();
+        checks::well_formed(name, &picture);
+        assert_eq!(picture.contains("irq 100 %"), with_lines, "{name}");
+        let count = |part: &str| picture.matches(part).count();
+        let cpus = machine.cpus.len();
+        assert_eq!((count("class=\"track\""), count("class=\"letter down\"")), (cpus, cpus), "{name}");
+        assert!(scene.width <= 2400.0, "{name}: {} wide", scene.width);
+    }
 }
 
 #[test]

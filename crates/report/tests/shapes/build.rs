@@ -130,6 +130,7 @@ fn seen(
         samples: 17,
         sampling_share: 0.004,
         counters,
+        still: vec!["stat/irq".into()],
         ..Observation::default()
     };
     Seen { trial, observation: Some(observation) }

@@ -142,7 +142,7 @@ fn the_answer_the_heat_and_the_commands_are_there() {
         "CPUs 5, 13 and 14 are slow; CPU 5 most: 23.",
         "Why: IRQ 85 (p7p1-rx-0) takes CPU 5 (supported)",
         "7,074",
-        "class=\"cell h9\"",
+        "class=\"cell h7\"",
         "taskset -c 5 ./string-server --port {port} --rounds 400",
         "taskset -c 0-4,6-15 ./string-load",
         "pinwise explain &#39;my case&#39; --prove",
@@ -158,7 +158,7 @@ fn the_answer_the_heat_and_the_commands_are_there() {
 fn drawings_are_named_for_those_who_cannot_see_them() {
     let html = e5_html();
     let drawings = html.matches("<svg viewBox").count();
-    assert_eq!(drawings, 3);
+    assert_eq!(drawings, 4);
     assert_eq!(html.matches("role=\"img\" aria-label=\"").count(), drawings);
 }
 

@@ -7,7 +7,7 @@ use report::CaseView;
 use report::case::html;
 use report::case::table::{Style, render};
 
-use crate::{e5, observed, others, scaling};
+use crate::{e5, observed, others, scaling, wide};
 
 #[test]
 #[ignore = "writes files for people to look at"]
@@ -22,7 +22,8 @@ fn write_reports() {
         ("e5", e5::facts()),
         ("two", others::two_cpus()),
         ("many", others::many(256)),
-        ("64", others::many(64)),
+        ("64", wide::facts(64, 15)),
+        ("1024", wide::facts(1024, 3)),
         ("one", others::many(1)),
         ("empty", others::empty()),
         ("hostile", others::hostile()),

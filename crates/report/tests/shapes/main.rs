@@ -14,6 +14,8 @@ mod json;
 mod look;
 mod observed;
 mod others;
+mod places;
 mod scaling;
 mod table;
 mod viewer;
+mod wide;

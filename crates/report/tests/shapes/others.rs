@@ -8,7 +8,8 @@ use study::{Arm, Facts, Role};
 
 use crate::build::{self, Shape, deviate};
 
-fn own_cpu(arm: &Arm) -> BTreeMap<u32, f64> {
+/// The server on the CPU of its arm; unpinned on two.
+pub fn own_cpu(arm: &Arm) -> BTreeMap<u32, f64> {
     let pinned = arm.placement.server_cpus.as_ref().and_then(CpuSet::first);
     pinned.map(|cpu| BTreeMap::from([(cpu, 1.0)])).unwrap_or_else(|| BTreeMap::from([(0, 0.6), (1, 0.4)]))
 }

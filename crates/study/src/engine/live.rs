@@ -84,6 +84,7 @@ impl LiveTrials {
         let wanted = study.recipe.budget.observed_blocks.unwrap_or(0) > 0;
         let can_observe = wanted && accounting::why_not(machine).is_none();
         let observed = if can_observe { Some(case.observed_folder()?) } else { None };
+        let locks_from = if can_observe { case.locks_from() } else { None };
         let hosts = load_hosts(case, &study, &exe)?;
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
         let machine = machine.clone();
@@ -100,7 +101,7 @@ impl LiveTrials {
             case,
             trials,
             observed,
-            locks_from: None,
+            locks_from,
             machine,
             hosts,
             interrupted,

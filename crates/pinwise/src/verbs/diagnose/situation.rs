@@ -6,6 +6,7 @@ use std::time::Duration;
 use machine::processes::Peer;
 use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, TracePoints};
+use probe::requests::Listening;
 use probe::{Observation, Party, Sampler, ServerCounters, Situation, Surroundings, identify};
 
 use crate::notes::note;
@@ -34,9 +35,10 @@ pub fn collect(
     // First, for it takes a CPU for a while: the account begins with the window.
     let counters = (!watched.is_everything()).then(|| {
         let ports = surroundings.connections().ports();
+        let listening = Listening { ports: &ports, unix: &surroundings.connections().unix_listeners };
         // A server that does not listen has no requests to miss.
-        ServerCounters::prepare(root, watched.pids(), (!ports.is_empty()).then_some(&*ports))
-            .and_futexes(watched.pids())
+        let listens = !(listening.ports.is_empty() && listening.unix.is_empty());
+        ServerCounters::prepare(root, watched.pids(), listens.then_some(listening)).and_futexes(watched.pids())
     });
     let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
     let counting = counting.map_err(|why| surroundings.without(why)).ok();

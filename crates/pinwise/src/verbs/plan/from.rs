@@ -1,15 +1,19 @@
-//! Advice of others as a plan: a profile of tuned, or a plan file.
+//! Advice of others as a plan: a profile of tuned, options or a dry run of perftune.py, or a plan file.
 
 use std::path::Path;
 
 use advise::Planning;
-use machine::tuned_profile::{self, Advice};
+use machine::tuned_profile::{self, Advice, Profile};
 use machine::{Class, Fault, Plan, Root, untrusted};
 
+use super::perftune;
 use crate::notes::note;
 
 /// tuned's own profiles have some 4 kB.
 const LONGEST_BYTES: u64 = 64 << 10;
+
+/// A dry run of perftune.py has a line for each interrupt and queue, of some 100 bytes and a mask of all CPUs.
+const LONGEST_DRY_RUN_BYTES: u64 = 8 << 20;
 
 /// Advice as a plan; what is not taken over is said on stderr.
 ///
@@ -19,24 +23,23 @@ pub(super) fn of_advice(root: &Root, advice: &str) -> Result<Planning, Fault> {
     if Path::new(advice).extension().is_some_and(|extension| extension == "toml") {
         return Ok(Planning { plan: Plan::read(Path::new(advice))?, left_out: Vec::new() });
     }
-    let profile = match advice.split_once(':') {
-        Some(("tuned", name)) => tuned_profile::read(root, name)?,
-        Some(("perftune", _)) => {
-            let remedy = "write the settings of perftune.yaml into a plan file by hand, see docs/apply.md";
-            return Err(Fault::new(Class::Usage, advice, "perftune is not read", remedy));
+    let text = |path: &str, longest_bytes: u64, remedy: &str| {
+        let read = untrusted::file::read_text(Path::new(path), longest_bytes);
+        read.map_err(|e| Fault::io(path, &e, remedy))
+    };
+    let of_profile = |profile: Profile| tuned_profile::advice(root, &profile);
+    let Advice { plan, not_taken_over } = match advice.split_once(':') {
+        Some(("tuned", name)) => tuned_profile::read(root, name).map(of_profile)?,
+        Some(("perftune", path)) => {
+            let remedy = "name a perftune.yaml that can be read, or what perftune.py --dry-run printed";
+            perftune::advice(root, &text(path, LONGEST_DRY_RUN_BYTES, remedy)?)
         }
         _ => {
-            let text = untrusted::file::read_text(Path::new(advice), LONGEST_BYTES).map_err(|e| {
-                Fault::io(
-                    advice,
-                    &e,
-                    "name tuned:PROFILE, a plan file (FILE.toml), or a tuned.conf that can be read",
-                )
-            })?;
-            tuned_profile::of_text(root, advice, &text)?
+            let remedy = "name tuned:PROFILE, perftune:FILE, a plan file (FILE.toml), or a tuned.conf that can be read";
+            let text = text(advice, LONGEST_BYTES, remedy)?;
+            tuned_profile::of_text(root, advice, &text).map(of_profile)?
         }
     };
-    let Advice { plan, not_taken_over } = tuned_profile::advice(root, &profile);
     not_taken_over.iter().for_each(|what| note!("pinwise: not taken over: {what}"));
     match plan.settings.is_empty() {
         true => Err(Fault::new(

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 /// A figure with its name; `None` where it is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// The name of its column; the unit is at its end.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The figure.
     pub value: Value,
 }
@@ -29,27 +31,32 @@ pub enum Value {
 }
 
 impl Cell {
-    pub(super) fn text<'a>(name: &'static str, text: impl Into<Option<Cow<'a, str>>>) -> Self {
-        Self { name, value: Value::Text(text.into().map(Cow::into_owned)) }
+    pub(crate) fn text<'a>(name: impl Into<Cow<'static, str>>, text: impl Into<Option<Cow<'a, str>>>) -> Self {
+        Self { name: name.into(), value: Value::Text(text.into().map(Cow::into_owned)) }
     }
 
-    pub(super) fn whole(name: &'static str, number: impl Into<Option<u64>>) -> Self {
-        Self { name, value: Value::Whole(number.into()) }
+    pub(crate) fn whole(name: impl Into<Cow<'static, str>>, number: impl Into<Option<u64>>) -> Self {
+        Self { name: name.into(), value: Value::Whole(number.into()) }
     }
 
-    pub(super) fn signed(name: &'static str, number: i64) -> Self {
-        Self { name, value: Value::Signed(Some(number)) }
+    pub(crate) fn signed(name: impl Into<Cow<'static, str>>, number: i64) -> Self {
+        Self { name: name.into(), value: Value::Signed(Some(number)) }
     }
 
-    pub(super) fn real(name: &'static str, number: impl Into<Option<f64>>) -> Self {
-        Self { name, value: Value::Real(number.into()) }
+    pub(crate) fn real(name: impl Into<Cow<'static, str>>, number: impl Into<Option<f64>>) -> Self {
+        Self { name: name.into(), value: Value::Real(number.into()) }
     }
 
-    pub(super) fn truth(name: &'static str, truth: bool) -> Self {
-        Self { name, value: Value::Truth(Some(truth)) }
+    pub(crate) fn truth(name: impl Into<Cow<'static, str>>, truth: impl Into<Option<bool>>) -> Self {
+        Self { name: name.into(), value: Value::Truth(truth.into()) }
     }
 
-    pub(super) fn moment(name: &'static str, unix_ns: u64) -> Self {
-        Self { name, value: Value::Moment(Some(unix_ns)) }
+    pub(crate) fn moment(name: impl Into<Cow<'static, str>>, unix_ns: impl Into<Option<u64>>) -> Self {
+        Self { name: name.into(), value: Value::Moment(unix_ns.into()) }
     }
+}
+
+/// The word of an enum, as in JSON.
+pub(crate) fn word(of: impl Serialize) -> Option<Cow<'static, str>> {
+    serde_json::to_value(of).ok()?.as_str().map(|word| word.to_string().into())
 }

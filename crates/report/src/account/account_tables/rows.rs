@@ -9,9 +9,8 @@ use probe::account::{
     ThreadAccount,
 };
 use probe::ticks::TickDependency;
-use serde::Serialize;
 
-use super::cell::Cell;
+use super::cell::{Cell, word};
 
 /// Count, time and longest of stretches, by the beginning of their names.
 macro_rules! stretches {
@@ -24,11 +23,6 @@ macro_rules! stretches {
             Cell::whole(concat!($name, "_longest_at_most_ns"), stretches.longest_at_most_ns),
         ]
     }};
-}
-
-/// The word of an enum, as in JSON.
-fn word(of: impl Serialize) -> Option<std::borrow::Cow<'static, str>> {
-    serde_json::to_value(of).ok()?.as_str().map(|word| word.to_string().into())
 }
 
 fn words(text: &str) -> Option<std::borrow::Cow<'_, str>> {

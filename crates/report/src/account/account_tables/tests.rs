@@ -38,7 +38,7 @@ fn written(table: Table, form: Form, series: bool) -> Vec<u8> {
 fn each_table_has_a_head_with_names_of_their_own() {
     for table in ALL {
         let head = table.head();
-        let names: BTreeSet<&str> = head.iter().map(|cell| cell.name).collect();
+        let names: BTreeSet<&str> = head.iter().map(|cell| &*cell.name).collect();
         assert!(!head.is_empty() && names.len() == head.len(), "{table:?}");
         assert!(
             names
@@ -78,7 +78,7 @@ fn what_a_thread_slept_for_is_0_where_it_was_not_that_and_empty_where_nobody_say
     let cells = |thread: &ThreadAccount| {
         let values: Vec<_> = rows::thread(thread)
             .into_iter()
-            .filter(|cell| ["asleep_input_ns", "asleep_input_count", "asleep_futex_ns"].contains(&cell.name))
+            .filter(|cell| ["asleep_input_ns", "asleep_input_count", "asleep_futex_ns"].contains(&&*cell.name))
             .map(|cell| cell.value)
             .collect();
         values

@@ -14,7 +14,7 @@ impl<W: io::Write> Csv<W> {
     pub(super) fn begin(head: &[Cell], to: W) -> io::Result<Self> {
         // RFC 4180 ends lines with CR LF.
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
-        writer.write_record(head.iter().map(|cell| cell.name))?;
+        writer.write_record(head.iter().map(|cell| no_formula(&cell.name)))?;
         Ok(Self(writer))
     }
 }

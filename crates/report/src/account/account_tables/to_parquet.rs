@@ -68,7 +68,7 @@ fn field(cell: &Cell) -> Result<Type, ParquetError> {
         Value::Real(_) => (Physical::DOUBLE, None),
         Value::Truth(_) => (Physical::BOOLEAN, None),
     };
-    Type::primitive_type_builder(cell.name, physical)
+    Type::primitive_type_builder(&cell.name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
         .build()

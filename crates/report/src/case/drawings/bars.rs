@@ -1,5 +1,7 @@
 //! One column a CPU: its figure, its difference to the other CPUs, and below in the same columns what interrupts it.
 
+use machine::CpuSet;
+use study::evidence::ArmSummary;
 use study::{Contrast, Facts, Role, Trust};
 
 use super::Kind;
@@ -8,7 +10,12 @@ use crate::case::unpinned;
 use crate::svg::{self, Area, Scale, Side};
 use crate::{Html, number};
 
+mod bands;
 mod heat_rows;
+mod words;
+
+use bands::Bands;
+use words::{description, short, tooltip};
 
 /// Above this many CPUs a column is too narrow for numbers and dots.
 pub const MOST_WITH_NUMBERS: usize = 32;
@@ -45,6 +52,8 @@ struct Layout<'a> {
     step: f64,
     /// Too narrow for numbers and dots.
     compact: bool,
+    /// What the columns of many CPUs are of, above them.
+    bands: Bands,
     width: f64,
 }
 
@@ -55,7 +64,8 @@ pub fn draw(facts: &Facts, heat: &Heat) -> Option<Html> {
     if layout.columns.is_empty() {
         return None;
     }
-    let bars = Area { left: LEFT, top: TOP, width: layout.width - LEFT - RIGHT, height: BAR_HEIGHT };
+    let top = TOP + layout.bands.height();
+    let bars = Area { left: LEFT, top, width: layout.width - LEFT - RIGHT, height: BAR_HEIGHT };
     let effects = Area { top: bars.bottom() + 72.0, height: EFFECT_HEIGHT, ..bars };
     let has_effects = !facts.evidence.against_other_cpus.is_empty();
     let heat_top = if has_effects { effects.bottom() + 44.0 } else { bars.bottom() + 72.0 };
@@ -65,6 +75,7 @@ pub fn draw(facts: &Facts, heat: &Heat) -> Option<Html> {
         facts.evidence.metric
     );
     Some(svg::drawing(layout.width, height, &title, &description(&layout), |svg| {
+        layout.bands.draw(svg, &layout, if has_effects { effects.bottom() } else { bars.bottom() });
         draw_bars(svg, facts, &layout, bars);
         if has_effects {
             draw_effects(svg, facts, &layout, effects);
@@ -96,9 +107,13 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         .into_iter()
         .collect();
     let mut x = LEFT + if columns.is_empty() { 0.0 } else { aside * 1.3 };
-    for summary in
-        [Role::Candidate, Role::Intervention, Role::Dose, Role::MisTuning].into_iter().flat_map(summaries)
-    {
+    let mut shown: Vec<&ArmSummary> = summaries(Role::Candidate).collect();
+    let cpus: CpuSet = shown.iter().filter_map(|summary| summary.cpu).filter(|_| compact).collect();
+    let bands = Bands::of(&facts.machine, &cpus);
+    // Columns of a band stand beside each other; those of no CPU stay behind them.
+    shown.sort_by_cached_key(|of| (of.cpu.is_none(), of.cpu.map(|cpu| bands.place(cpu))));
+    shown.extend([Role::Intervention, Role::Dose, Role::MisTuning].into_iter().flat_map(summaries));
+    for summary in shown {
         let Some(arm) = facts.study.arms.iter().find(|a| a.name == summary.arm) else { continue };
         let kind = Kind::of(arm, evidence);
         if kind == Kind::Control {
@@ -120,17 +135,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         });
         x += if kind == Kind::Control { aside } else { step };
     }
-    Layout { columns, step, compact, width: (x + RIGHT).max(560.0) }
-}
-
-/// As much of a name as fits over a column.
-fn short(name: &str, step: f64) -> String {
-    let fits = ((step.max(34.0) / 6.4) as usize).max(4);
-    if name.chars().count() <= fits {
-        name.into()
-    } else {
-        name.chars().take(fits - 1).chain(".".chars()).collect()
-    }
+    Layout { columns, step, compact, bands, width: (x + RIGHT).max(560.0) }
 }
 
 impl Layout<'_> {
@@ -272,25 +277,6 @@ fn draw_effects(svg: &mut Html, facts: &Facts, layout: &Layout, area: Area) {
             );
         }
     }
-}
-
-fn tooltip(column: &Column, unit: &str) -> String {
-    let mean = format!("{}: mean {} {unit}", column.name, number::figure(column.mean));
-    match column.contrast {
-        Some(c) => format!(
-            "{}; {} against {}",
-            mean.trim_end(),
-            number::change_with_interval(c.ratio, c.interval),
-            c.reference
-        ),
-        None => mean,
-    }
-}
-
-fn description(layout: &Layout) -> String {
-    let columns: Vec<String> =
-        layout.columns.iter().map(|c| format!("{} {}", c.name, number::figure(c.mean))).collect();
-    format!("Means: {}. The table below has all numbers.", columns.join(", "))
 }
 
 /// Whether a study is one whose bars carry a claim; the page says why when they do not.

@@ -30,7 +30,8 @@ pub enum Fill {
 }
 
 impl Fill {
-    fn class(self) -> &'static str {
+    /// Style class.
+    pub fn class(self) -> &'static str {
         match self {
             Self::Total => "unpinned",
             Self::More => "slow",

@@ -1,13 +1,15 @@
 //! The figure of each CPU, and in the same columns what interrupts it.
 
 use study::Evidence;
+use study::evidence::ArmSummary;
 
 use super::{About, Page};
 use crate::case::drawings::{Kind, bars};
-use crate::case::heat::{self, Heat};
+use crate::case::heat::{self, Heat, SHADES_FROM};
 use crate::case::result_fields::{self, Subject};
 use crate::case::result_words;
 use crate::markup::blocks::{self, table};
+use crate::markup::data_link::{Cell, data_link};
 use crate::svg::{self, Area};
 use crate::{CaseView, Html, number};
 
@@ -38,16 +40,21 @@ impl Page for Bars {
         }
         legend(&mut html, &Kind::present(&case.facts.study.arms, &case.facts.evidence), &bar_sample);
         html.add(&drawing);
+        if !heat.rows.is_empty() {
+            shade_legend(&mut html);
+        }
         html.element("p", &[("class", &"caption")], caption(case, &heat));
         html.within("details", &[], |details| {
             details.element("summary", &[], "The numbers of the bars");
             numbers(details, case);
         });
+        bar_data(&mut html, &case.facts.evidence);
         if !heat.rows.is_empty() {
             html.within("details", &[], |details| {
                 details.element("summary", &[], "The numbers of the interrupt heat");
                 heat_numbers(details, &heat);
             });
+            heat_data(&mut html, &heat);
         }
         html
     }
@@ -93,14 +100,43 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
     let mut text = format!("Bars start at zero.{dots}{band}");
     if !heat.rows.is_empty() {
         text.push_str(match heat.rows.iter().any(|r| r.differs) {
-            true => " Below: interrupts, softirqs and stolen time that differ between the CPUs, on each CPU while the server was there (median over trials); the stronger the colour, the further above the lowest CPU of the row.",
+            true => " Below: interrupts, softirqs and stolen time that differ between the CPUs, on each CPU while the server was there (median over trials).",
             false => " Below: the busiest interrupts on each CPU while the server was there (median over trials). None differs much between the CPUs.",
         });
+        text.push_str(&shades(heat));
         if heat.left_out > 0 {
             text.push_str(&format!(" {} further rows differ less and are left out.", heat.left_out));
         }
     }
     text
+}
+
+/// Some of the shades of the heat, and from which share of a CPU on each is taken.
+fn shade_legend(html: &mut Html) {
+    let words = |step: usize| match step.checked_sub(1).and_then(|before| SHADES_FROM.get(before)) {
+        Some(from) => format!("from {}", number::share(*from)),
+        None => format!("below {} of the CPU", number::share(SHADES_FROM[0])),
+    };
+    let entries: Vec<(usize, String)> = [0, 3, 5, 7, 9].map(|step| (step, words(step))).into();
+    let entries: Vec<(usize, &str)> = entries.iter().map(|(step, words)| (*step, words.as_str())).collect();
+    blocks::legend(html, &entries, &|svg, step| {
+        let area = Area { left: 1.0, top: 1.0, width: 16.0, height: 12.0 };
+        svg::rectangle(svg, &format!("shade h{step}"), area, "");
+    });
+}
+
+/// What the colour of the heat is.
+fn shades(heat: &Heat) -> String {
+    let colour = " The colour is the share of the CPU's time that it takes.".to_string();
+    let us = heat.cost.us;
+    let counts = match heat.cost.is_measured {
+        _ if heat.rows.iter().all(|row| row.is_time) => String::new(),
+        true => format!(
+            " For counts that is {us:.1} us an event, which the timer's interrupt was measured to cost here; that the others cost as much is an assumption."
+        ),
+        false => format!(" For counts that is {us:.1} us an event, an assumption: the cost was not measured here."),
+    };
+    colour + &counts
 }
 
 /// What the whiskers are: without a comparison with other CPUs only the positive control has one.
@@ -138,4 +174,43 @@ fn heat_numbers(html: &mut Html, heat: &Heat) {
         .collect();
     let numbers: Vec<usize> = (1..=heat.rows.len()).collect();
     table(html, &heads, &numbers, &rows);
+}
+
+/// What the bars and the differences show; the figures of the trials are beside the picture of all trials.
+fn bar_data(html: &mut Html, evidence: &Evidence) {
+    let percent = |ratio: Option<f64>| Cell::Number(ratio.map(|ratio| (ratio - 1.0) * 100.0));
+    let row = |arm: &ArmSummary| {
+        let contrast = evidence.against_other_cpus.iter().find(|contrast| contrast.arm == arm.arm);
+        let bounds = contrast.and_then(|contrast| contrast.interval);
+        vec![
+            Cell::Text(arm.arm.clone()),
+            Cell::Number(arm.cpu.map(f64::from)),
+            Cell::Number(Some(arm.figure.mean)),
+            Cell::Number(arm.figure.sd),
+            Cell::Number(Some(arm.figure.n as f64)),
+            percent(contrast.map(|contrast| contrast.ratio)),
+            percent(bounds.map(|(low, _)| low)),
+            percent(bounds.map(|(_, high)| high)),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = evidence.arms.iter().map(row).collect();
+    let heads = ["arm", "cpu", "mean", "sd", "trials", "change_percent", "low_percent", "high_percent"];
+    data_link(html, &format!("{} by CPU", evidence.metric), "bars.csv", &heads, &rows);
+}
+
+/// The heat as it was counted: events or us a second.
+fn heat_data(html: &mut Html, heat: &Heat) {
+    let rows = heat.rows.iter().flat_map(|row| {
+        heat.cpus.iter().enumerate().map(move |(i, cpu)| {
+            vec![
+                Cell::Text(row.title()),
+                Cell::Number(Some(f64::from(*cpu))),
+                Cell::Number(row.rates.get(i).copied().flatten()),
+                Cell::Text(if row.is_time { "us/s" } else { "events/s" }.into()),
+                Cell::Number(row.share(i, heat.cost).map(|share| share * 100.0)),
+            ]
+        })
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    data_link(html, "interrupts by CPU", "interrupts.csv", &["row", "cpu", "rate", "unit", "percent_of_cpu"], &rows);
 }

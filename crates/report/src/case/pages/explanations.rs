@@ -2,16 +2,19 @@
 
 use advise::explanation::common_causes::EveryArm;
 use advise::explanation::observer_effect::ObserverEffect;
-use advise::explanation::{Basis, Explained, Explanation, explain};
+use advise::explanation::{Explained, Explanation, explain};
 use study::{Facts, Role};
 
 use super::{About, Page};
-use crate::case::drawings::waterfall::{self, Fill, Step, Total, Waterfall};
+use crate::case::drawings::explained;
+use crate::case::drawings::waterfall::{self, Fill};
 use crate::case::every_arm_text;
-use crate::case::explanation_words::{self as words, ShownStep, ShownTerms, Sureness};
+use crate::case::explanation_words::{self as words, ShownTerms};
 use crate::case::stalled_text;
 use crate::case::table::wrap::cut;
+use crate::case::viewer;
 use crate::markup::blocks::{legend, table};
+use crate::markup::data_link::{Cell, data_link};
 use crate::visible::one_line;
 use crate::{CaseView, Html, number};
 
@@ -57,13 +60,14 @@ impl Page for Explanations {
 
 /// Arms whose load does the same work as the baseline's, and that the others are left out.
 fn alike(html: &mut Html, explanations: &[Explanation], facts: &Facts) {
-    let is_alike = |explanation: &&Explanation| words::differing_load_keys(explanation, facts).is_empty();
-    let alike: Vec<&Explanation> = explanations.iter().filter(is_alike).collect();
+    let alike = explained::alike(explanations, facts);
     if !alike.is_empty() {
         legend(html, &LEGEND, &waterfall::sample);
-        for explanation in alike {
+        for (place, explanation) in alike.into_iter().enumerate() {
             let cpu_time = words::server_cpu_time(explanation, facts);
-            html.within("article", &[("class", &"finding")], |article| one(article, explanation, cpu_time));
+            html.within("article", &[("class", &"finding")], |article| {
+                one(article, place, explanation, cpu_time)
+            });
         }
         html.element("p", &[("class", &"caption")], CAPTION);
     }
@@ -95,59 +99,19 @@ fn nothing(facts: &Facts) -> Option<String> {
 }
 
 /// One arm against the baseline, with what the case says of the server's CPU time.
-fn one(html: &mut Html, explanation: &Explanation, cpu_time: Option<String>) {
+fn one(html: &mut Html, place: usize, explanation: &Explanation, cpu_time: Option<String>) {
     let shown = words::shown_terms(explanation);
     html.element("h3", &[], words::heading(explanation));
     if let Some(note) = words::basis_note(explanation.basis) {
         html.element("p", &[("class", &"mechanism")], note);
     }
-    html.add(&waterfall::draw(&drawn(explanation, &shown)));
+    let drawing = waterfall::draw(&explained::waterfall(explanation, &shown));
+    viewer::frame(html, &explained::id(place), &drawing);
     terms(html, explanation, &shown);
+    data(html, place, explanation, &shown);
     claims(html, explanation);
     for sentence in words::below_claims(explanation, cpu_time) {
         html.element("p", &[], sentence);
-    }
-}
-
-/// The waterfall as plain data, in the unit that is shown.
-fn drawn(explanation: &Explanation, shown: &ShownTerms) -> Waterfall {
-    let basis = explanation.basis;
-    let in_unit = |value: f64| words::in_unit(basis, value);
-    let both = |(low, high): (f64, f64)| (in_unit(low), in_unit(high));
-    let total = |name: &str, value: f64| Total {
-        name: name.into(),
-        value: in_unit(value),
-        words: (words::value(basis, value), String::new()),
-        interval: None,
-    };
-    let step = |step: &ShownStep| Step {
-        name: words::term(step.step.term),
-        by: in_unit(step.by()),
-        interval: step.step.change.interval.map(both),
-        words: (words::signed(basis, step.by()), words::interval(basis, &step.step.change)),
-        fill: match (step.step.change.is_there(), step.by() < 0.0) {
-            (false, _) => Fill::Unsure,
-            (true, true) => Fill::Less,
-            (true, false) => Fill::More,
-        },
-    };
-    let mut to = total(&explanation.arm, shown.to);
-    to.words.1 = shown.change.clone();
-    to.interval = shown.total.and_then(|change| change.interval).map(both);
-    Waterfall {
-        title: words::heading(explanation),
-        axis: axis(basis).into(),
-        from: total(&explanation.against, shown.from),
-        steps: shown.steps.iter().filter(|step| step.sureness != Sureness::Nothing).map(step).collect(),
-        to,
-    }
-}
-
-fn axis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Request => "us a request",
-        Basis::RequestAtFixedRate => "us a request, without sleep",
-        Basis::Window => "% of the window",
     }
 }
 
@@ -184,6 +148,28 @@ fn terms(html: &mut Html, explanation: &Explanation, shown: &ShownTerms) {
     let heads =
         ["term", &against, &arm, "difference", "95 % interval", "", "largest parts of the difference"];
     table(html, &heads, &[1, 2, 3, 4, 5], &rows);
+}
+
+/// The terms in full, in the unit of the drawing; those that take next to nothing, too.
+fn data(html: &mut Html, place: usize, explanation: &Explanation, shown: &ShownTerms) {
+    let number = |value: f64| Cell::Number(Some(words::in_unit(explanation.basis, value)));
+    let bound = |value: Option<f64>| value.map_or(Cell::Number(None), number);
+    let row = |shown: &words::ShownStep| {
+        let change = &shown.step.change;
+        vec![
+            Cell::Text(words::term(shown.step.term).into()),
+            number(change.from),
+            number(change.to),
+            number(shown.by()),
+            bound(change.interval.map(|(low, _)| low)),
+            bound(change.interval.map(|(_, high)| high)),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = shown.steps.iter().map(row).collect();
+    let unit = explained::axis(explanation.basis);
+    let [against, arm] = [&explanation.against, &explanation.arm].map(|name| format!("{name}, {unit}"));
+    let heads = ["term", against.as_str(), arm.as_str(), "difference", "low", "high"];
+    data_link(html, &words::heading(explanation), &format!("{}.csv", explained::id(place)), &heads, &rows);
 }
 
 /// What the rules claim, with what can be done.

@@ -9,6 +9,7 @@ use crate::case::result_fields;
 use crate::case::result_words;
 use crate::case::viewer;
 use crate::markup::blocks::table;
+use crate::markup::data_link::{Cell, MOST_ROWS, data_link};
 use crate::{CaseView, Html, number, svg};
 
 /// See [`About::docs`].
@@ -44,6 +45,7 @@ impl Page for Latency {
                     svg::path(svg, &format!("curve {}", kind.class()), &[(0.0, 8.0), (18.0, 8.0)], "");
                 });
                 viewer::frame(&mut html, viewer::LATENCY, &drawing);
+                data(&mut html, case);
                 html.element(
                     "p",
                     &[("class", &"caption")],
@@ -69,6 +71,23 @@ impl Page for Latency {
         }
         case.facts.evidence.pooled.iter().for_each(|pooled| over_all_requests(&mut html, pooled));
         html
+    }
+}
+
+/// The points of the curves, where they are not too many for a link.
+fn data(html: &mut Html, case: &CaseView) {
+    let curves = curves::of(case.facts, &case.latency);
+    let rows: Vec<Vec<Cell>> = curves
+        .iter()
+        .flat_map(|curve| {
+            curve.points.iter().map(move |(percentile, us)| {
+                let numbers = [*percentile, *us].map(|number| Cell::Number(Some(number)));
+                std::iter::once(Cell::Text(curve.name.to_string())).chain(numbers).collect()
+            })
+        })
+        .collect();
+    if rows.len() <= MOST_ROWS {
+        data_link(html, curves::TITLE, "latency.csv", &["arm", "percentile", "latency_us"], &rows);
     }
 }
 

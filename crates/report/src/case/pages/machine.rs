@@ -112,11 +112,10 @@ fn idle_states(states: &[IdleState]) -> String {
 }
 
 fn not_measured(html: &mut Html, missing: &[Absent], trials: usize) {
-    html.element("h3", &[("id", &"missing")], "Not measured, and why");
     if missing.is_empty() {
-        html.element("p", &[], "Nothing is known to be missing.");
         return;
     }
+    html.element("h3", &[("id", &"missing")], "Not measured, and why");
     let rows: Vec<Vec<String>> =
         missing.iter().map(|m| vec![m.fact.clone(), m.why.clone(), m.place(trials)]).collect();
     table(html, &["what", "why", "where"], &[], &rows);

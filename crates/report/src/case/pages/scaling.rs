@@ -1,6 +1,6 @@
 //! How far the server scales: one curve an order of filling, and the numbers of the law.
 
-use study::Evidence;
+use study::{Evidence, Facts};
 use study::evidence::Growth;
 use study::recipe::Fill;
 use study::statistics::scaling::Scaling;
@@ -11,6 +11,7 @@ use crate::case::headline::sentence_start;
 use crate::case::result_fields;
 use crate::case::result_words;
 use crate::markup::blocks;
+use crate::markup::data_link::{Cell, data_link};
 use crate::{CaseView, Html, number, svg};
 
 /// See [`About::docs`].
@@ -43,6 +44,7 @@ impl Page for ScalingPage {
                  half of what the first one does."
             );
             html.element("p", &[("class", &"caption")], caption);
+            data(&mut html, case.facts);
         }
         evidence.growth.iter().for_each(|growth| numbers(&mut html, growth, evidence));
         html
@@ -55,6 +57,20 @@ fn legend(html: &mut Html, curves: &[Growth]) {
     blocks::legend(html, &entries, &|svg, fill| {
         svg::path(svg, &format!("curve {}", growth::class(fill)), &[(0.0, 8.0), (18.0, 8.0)], "");
     });
+}
+
+/// The dots of the picture, a row a trial.
+fn data(html: &mut Html, facts: &Facts) {
+    let scaled = facts.study.arms.iter().filter_map(|arm| Some((arm.scale?, facts.evidence.arm(&arm.name)?)));
+    let rows = scaled.flat_map(|(scale, summary)| {
+        summary.by_block.iter().map(move |figure| {
+            let filled = Cell::Text(scale.fill.word().into());
+            vec![filled, Cell::Number(Some(scale.cpus as f64)), Cell::Number(Some(*figure))]
+        })
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let heads = ["filling", "cpus", facts.evidence.metric.as_str()];
+    data_link(html, "the figure by CPUs of the server", "scaling.csv", &heads, &rows);
 }
 
 /// The numbers of one curve, in words and as a table.

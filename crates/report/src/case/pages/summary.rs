@@ -78,8 +78,11 @@ fn expectations(html: &mut Html, case: &CaseView) {
 
 /// What to do with the answer.
 fn next(html: &mut Html, case: &CaseView) {
-    html.element("h3", &[], "Next");
-    for line in next_steps::lines(&advise::next_steps(case.facts, case.findings), &case.case_dir) {
+    let lines = next_steps::lines(&advise::next_steps(case.facts, case.findings), &case.case_dir);
+    if !lines.is_empty() {
+        html.element("h3", &[], "Next");
+    }
+    for line in lines {
         html.element("p", &[], &line.why);
         commands(html, line.command.as_slice());
     }

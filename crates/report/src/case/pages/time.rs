@@ -3,6 +3,7 @@
 use super::{About, Page};
 use crate::case::drawings::{Kind, order};
 use crate::case::viewer;
+use crate::markup::data_link::{Cell, MOST_ROWS, data_link};
 use crate::{CaseView, Html};
 
 /// See [`About::docs`].
@@ -25,6 +26,7 @@ impl Page for Time {
         let kinds = Kind::present(&case.facts.study.arms, &case.facts.evidence);
         super::bars::legend(&mut html, &kinds, &|svg, kind| order::marker(svg, kind, (9.0, 7.0), 4.2, ""));
         viewer::frame(&mut html, viewer::TRIALS, &drawing);
+        data(&mut html, case);
         html.element(
             "p",
             &[("class", &"caption")],
@@ -32,4 +34,22 @@ impl Page for Time {
         );
         html
     }
+}
+
+/// The points of the picture, where they are not too many for a link.
+fn data(html: &mut Html, case: &CaseView) {
+    let trials = order::with_figure(case.facts);
+    if trials.len() > MOST_ROWS {
+        return;
+    }
+    let number = |number: usize| Cell::Number(Some(number as f64));
+    let rows: Vec<Vec<Cell>> = trials
+        .iter()
+        .map(|(trial, value)| {
+            let block = number(trial.block.saturating_add(1));
+            vec![number(trial.index), block, Cell::Text(trial.arm.clone()), Cell::Number(Some(*value))]
+        })
+        .collect();
+    let heads = ["trial", "block", "arm", case.facts.evidence.metric.as_str()];
+    data_link(html, order::TITLE, "trials.csv", &heads, &rows);
 }

@@ -2,7 +2,7 @@
 
 use crate::display_width;
 
-use super::style::Style;
+use crate::terminal_style::Style;
 use super::wrap::wrap;
 
 /// What a cell's colour stands for; the words say the same.

@@ -1,7 +1,7 @@
 //! The text of the terminal table while it grows: headings and paragraphs.
 
 use super::columns::{Cell, Colour};
-use super::style::Style;
+use crate::terminal_style::Style;
 use super::wrap::wrap;
 use crate::display_width;
 use crate::visible;

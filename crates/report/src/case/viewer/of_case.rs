@@ -7,9 +7,11 @@ use serde::Serialize;
 use study::Facts;
 use study::evidence::ArmCliff;
 
+use super::fall::Fall;
 use super::plot::{Axis, Marks, Note, Plot, Series, Spread};
 use crate::CaseView;
-use crate::case::drawings::{Kind, cliff, curves, order};
+use crate::case::drawings::{Kind, cliff, curves, explained, order};
+use crate::case::explanation_words::shown_terms;
 use crate::case::result_words;
 
 /// Id of the picture of all trials.
@@ -26,14 +28,24 @@ pub(crate) fn sequence(trial: usize) -> String {
 #[derive(Serialize)]
 struct Data {
     plots: Vec<Plot>,
+    falls: Vec<Fall>,
 }
 
-/// All pictures that have points, as JSON; `None` where none has.
+/// All pictures that have points or steps, as JSON; `None` where none has.
 pub(crate) fn data(case: &CaseView) -> Option<String> {
     let sequences = case.facts.evidence.cliffs.iter().filter_map(|cliff| operations(case, cliff));
     let plots: Vec<Plot> =
         [trials(case.facts), latency(case)].into_iter().flatten().chain(sequences).collect();
-    (!plots.is_empty()).then(|| serde_json::to_string(&Data { plots }).ok()).flatten()
+    let falls = falls(case);
+    let has_any = !plots.is_empty() || !falls.is_empty();
+    has_any.then(|| serde_json::to_string(&Data { plots, falls }).ok()).flatten()
+}
+
+/// The waterfalls of the explanations.
+fn falls(case: &CaseView) -> Vec<Fall> {
+    let alike = explained::alike(&case.explained.explanations, case.facts).into_iter().enumerate();
+    let drawn = alike.map(|(place, of)| (explained::id(place), explained::waterfall(of, &shown_terms(of))));
+    drawn.filter_map(|(id, waterfall)| Fall::of(id, waterfall)).collect()
 }
 
 /// Every trial by its number, with the blocks, their levels, and the pauses of the static drawing.

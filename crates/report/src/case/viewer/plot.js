@@ -37,8 +37,7 @@ function nearestOf(plot, view, x, y) {
 // The point under the pointer, with its exact values.
 function listenForHover(canvas, spot, tip, plot, state) {
   const hide = () => (spot.hidden = tip.hidden = true);
-  canvas.addEventListener("pointerleave", hide);
-  canvas.addEventListener("pointermove", (event) => {
+  const showNearest = (event) => {
     const { view } = state;
     const found = event.buttons === 0 && nearestOf(plot, view, event.offsetX, event.offsetY);
     if (!found) return hide();
@@ -51,7 +50,20 @@ function listenForHover(canvas, spot, tip, plot, state) {
     tip.append(`${exact(series.y[place])} ${plot.y.name}`);
     tip.style.top = `${y + 12}px`;
     tip.style.left = `${Math.max(Math.min(x + 12, canvas.clientWidth - tip.offsetWidth), 0)}px`;
+  };
+  canvas.addEventListener("pointerleave", hide);
+  canvas.addEventListener("pointermove", showNearest);
+  // A finger has no place above the picture: what it touches is shown.
+  canvas.addEventListener("click", showNearest);
+}
+
+// The button that leads to the static picture and back.
+function flipOf(frame) {
+  const flip = button("Static picture", { "aria-pressed": "false" }, () => {
+    const isViewed = frame.classList.toggle("viewed");
+    flip.setAttribute("aria-pressed", String(!isViewed));
   });
+  return flip;
 }
 
 // Puts the picture into its frame.
@@ -76,14 +88,10 @@ function attach(frame, data) {
     state.range = range;
     redraw();
   };
-  const flip = button("Static picture", { "aria-pressed": "false" }, () => {
-    const isViewed = frame.classList.toggle("viewed");
-    flip.setAttribute("aria-pressed", String(!isViewed));
-  });
   const hint = "Drag or turn the wheel to zoom; double-click for the whole.";
   const stage = element("div", { class: "stage" }, canvas, band, spot, tip);
   const viewer = element("div", { class: "viewer" }, armButtons(plot.series, redraw), stage);
-  const tools = element("p", { class: "tools" }, button("Whole", {}, () => show(whole)), flip, csvLink(plot), hint);
+  const tools = element("p", { class: "tools" }, button("Whole", {}, () => show(whole)), flipOf(frame), csvLink(plot), hint);
   frame.classList.add("viewed");
   frame.append(viewer, tools);
   listen(canvas, band, state, show);

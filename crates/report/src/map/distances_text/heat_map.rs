@@ -7,7 +7,7 @@ use machine::distances::{CoreDistances, CorePair, Relation};
 
 use super::figures::figure;
 use super::shade::{STEPS, Shades, painted};
-use crate::case::table::Style;
+use crate::terminal_style::Style;
 
 /// Columns of a figure and the blank before it.
 const FIGURE_COLUMNS: usize = 6;

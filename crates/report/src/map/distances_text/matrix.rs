@@ -4,7 +4,7 @@ use machine::distances::{Estimate, MemoryCell, MemoryDistances};
 
 use super::figures::with_interval;
 use super::shade::{STEPS, Shades, painted};
-use crate::case::table::Style;
+use crate::terminal_style::Style;
 
 /// Which figure of a cell.
 pub(super) type Figure = fn(&MemoryCell) -> Option<&Estimate>;

@@ -1,6 +1,6 @@
 //! Ten steps from near to far, as a digit and as a colour.
 
-use crate::case::table::Style;
+use crate::terminal_style::Style;
 
 /// Steps.
 pub(super) const STEPS: usize = 10;

@@ -1,13 +1,17 @@
 //! A scene as SVG.
 
+mod noted;
+
 use std::collections::BTreeMap;
 
 use super::arrange::{self, SMALL};
 use super::heat::{Heat, Scale};
 use super::layout::{Item, LineStyle, SUB, Scene, Swatch, TITLE, What};
 use super::outline::{ChipKind, Face, Mark, StripKind};
+use super::overlay::Overlay;
 use crate::markup::{Attributes, Html};
 use crate::svg::{self, Area, coordinate};
+pub use noted::{bar_sample, noted, sign_sample, star_sample};
 
 /// Plain rules without variables, so that converters which know none draw it too.
 pub(super) const STYLE: &str = include_str!("style.css");
@@ -23,7 +27,7 @@ pub fn svg(
     title: &str,
     words: &str,
 ) -> Html {
-    let pen = Pen { faces, heat, scale: heat.and_then(Scale::of), number_size: scene.number_size };
+    let pen = Pen { faces, heat, scale: heat.and_then(Scale::of), overlay: None, scene };
     let view_box = format!("0 0 {} {}", coordinate(scene.width), coordinate(scene.height));
     let (width, height) = (coordinate(scene.width), coordinate(scene.height));
     let attributes: Attributes = &[
@@ -53,7 +57,8 @@ struct Pen<'a> {
     faces: &'a BTreeMap<u32, Face>,
     heat: Option<&'a Heat>,
     scale: Option<Scale>,
-    number_size: f64,
+    overlay: Option<&'a Overlay>,
+    scene: &'a Scene,
 }
 
 impl Pen<'_> {
@@ -83,6 +88,9 @@ impl Pen<'_> {
     }
 
     fn cell(&self, svg: &mut Html, cpu: u32, numbered: bool, area: Area, title: &str) {
+        if let Some(overlay) = self.overlay {
+            return noted::cell(self, overlay, svg, (cpu, numbered), area, title);
+        }
         let figure = self.heat.and_then(|heat| heat.words(cpu));
         let step = figure.as_ref().and_then(|_| {
             let value = *self.heat?.values.get(&cpu)?;
@@ -106,8 +114,9 @@ impl Pen<'_> {
             if numbered {
                 let deep = if step.is_some_and(|step| step >= 7) && !offline { " deep" } else { "" };
                 let faint = if marks.iter().any(|m| *m <= Mark::NotAllowed) { " faint" } else { "" };
-                let class = format!("n{}{deep}{faint}", (self.number_size * 10.0) as u32);
-                let place = (area.left + area.width / 2.0, middle(area, self.number_size));
+                let size = self.scene.number_size;
+                let class = format!("n{}{deep}{faint}", (size * 10.0) as u32);
+                let place = (area.left + area.width / 2.0, middle(area, size));
                 svg::text(cell, &class, place, "middle", &cpu.to_string());
             }
         });

@@ -7,6 +7,7 @@ use super::arrange::{self, Placed, Plan};
 use super::heat::{Heat, Scale};
 use super::measure;
 use super::outline::{ChipKind, Mark, Outline, StripKind};
+use super::overlay::Overlay;
 use crate::svg::Area;
 use emit::Emitter;
 
@@ -21,6 +22,8 @@ pub struct Scene {
     pub items: Vec<Item>,
     /// Type size of CPU numbers.
     pub number_size: f64,
+    /// Whether cells have room for lines of text below their numbers.
+    pub with_lines: bool,
 }
 
 /// One thing on the page.
@@ -136,7 +139,22 @@ pub(super) const SUB: f64 = 12.0;
 
 /// Lays the outline out. The heat decides only what the legend says.
 pub fn layout(outline: &Outline, heat: Option<&Heat>) -> Scene {
-    let (plan, body) = best(outline);
+    let scale = heat.and_then(Scale::of);
+    lay_out(outline, None, |page, width| foot::emit(page, outline, heat, scale, width))
+}
+
+/// Lays the outline out with room for what is written into its cells. What that means is said beside the picture, so that below it stands
+/// only what the marks of the machine mean.
+pub fn layout_noted(outline: &Outline, overlay: &Overlay) -> Scene {
+    lay_out(outline, Some(overlay), |page, width| foot::emit_marks(page, outline, width))
+}
+
+fn lay_out(
+    outline: &Outline,
+    overlay: Option<&Overlay>,
+    foot: impl FnOnce(&mut Emitter<'_>, f64),
+) -> Scene {
+    let (plan, body) = best(outline, overlay);
     let body_width = body.as_ref().map_or(0.0, |body| body.width);
     let width = body_width.max(NARROWEST);
     let mut page = Emitter::new(outline, &plan, MARGIN);
@@ -146,23 +164,24 @@ pub fn layout(outline: &Outline, heat: Option<&Heat>) -> Scene {
         page.machine(body);
     }
     page.space(14.0);
-    foot::emit(&mut page, outline, heat, heat.and_then(Scale::of), width);
+    foot(&mut page, width);
     Scene {
         width: width + 2.0 * MARGIN,
         height: page.bottom() + MARGIN,
         number_size: plan.number,
+        with_lines: plan.with_lines,
         items: page.into_items(),
     }
 }
 
 /// Tries page widths and numbers of columns, and takes the smallest page of good shape.
-fn best(outline: &Outline) -> (Plan, Option<Placed<'_>>) {
+fn best<'a>(outline: &'a Outline, overlay: Option<&Overlay>) -> (Plan, Option<Placed<'a>>) {
     let crowd = (outline.faces.len() as f64 / WIDEST_UP_TO).max(1.0);
     let widest = WIDEST * crowd.powf(0.25);
     let mut best: Option<(f64, Plan, Placed)> = None;
     let foot = foot::likely_height(outline);
     for columns in COLUMNS {
-        let plan = Plan::of(outline, columns);
+        let plan = Plan::of(outline, columns, overlay);
         let mut room = NARROWEST;
         while room <= widest {
             if let Some(placed) = arrange::machine(outline, room, &plan) {
@@ -176,7 +195,7 @@ fn best(outline: &Outline) -> (Plan, Option<Placed<'_>>) {
     }
     match best {
         Some((_, plan, placed)) => (plan, Some(placed)),
-        None => (Plan::of(outline, COLUMNS[0]), None),
+        None => (Plan::of(outline, COLUMNS[0], overlay), None),
     }
 }
 

@@ -6,7 +6,7 @@ use machine::{CpuSet, Machine};
 use super::Heat;
 use super::draw;
 use super::outline::Outline;
-use crate::case::html;
+use crate::document;
 use crate::map::machine_text;
 use crate::markup::blocks::table;
 use crate::{Html, number};
@@ -26,7 +26,7 @@ const LEAST_SHARE: f64 = 0.01;
 /// The page.
 pub(super) fn render(machine: &Machine, heat: Option<&Heat>) -> String {
     let headline = Outline::of(machine).headline;
-    html::document(&format!("Machine - {headline}"), draw::STYLE, |body| {
+    document::document(&format!("Machine - {headline}"), draw::STYLE, |body| {
         body.within("header", &[], |header| {
             header.element("p", &[("class", &"kicker")], "pinwise map");
             header.element("h1", &[], "The machine");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use load::{LoadSpec, Outcome, monotonic_ns};
 use machine::{FactId, Machine, Missing, ProcessRef, Root, processes};
 use probe::account::{Account, Counting, Names, Nearness, Snapshot, Target, TracePoints};
-use probe::requests::Requests;
+use probe::requests::{Listening, Requests};
 use probe::{Recording, ServerCounters, Surroundings};
 
 use crate::observed_blocks::{self, Observed};
@@ -74,7 +74,8 @@ impl Accounting {
         // The rate of a closed loop says what requests say, and each of them would pay for being counted.
         let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
         let ports = has_rate.then(|| processes::connections(root, &pids).ports());
-        let counters = ServerCounters::prepare(root, &pids, ports.as_deref());
+        let listening = ports.as_deref().map(|ports| Listening { ports, unix: &[] });
+        let counters = ServerCounters::prepare(root, &pids, listening);
         let counters = if locks { counters.and_futexes(&pids) } else { counters };
         Ok(Self { counting, counters, server, pids, window, began: None, first: None, last: None })
     }

@@ -1,9 +1,9 @@
 //! The interrupt heat: one row a counter, in the columns of the bars above.
 
 use super::{LEFT, Layout};
-use crate::Html;
-use crate::case::heat::{Heat, Row};
+use crate::case::heat::{Heat, Row, shade};
 use crate::svg::{self, Area};
+use crate::{Html, number};
 
 const ROW_HEIGHT: f64 = 22.0;
 const COMPACT_ROW_HEIGHT: f64 = 16.0;
@@ -43,18 +43,17 @@ fn draw_row(svg: &mut Html, layout: &Layout, heat: &Heat, row: &Row, y: f64, ste
         let gap = if layout.compact { 0.0 } else { 1.0 };
         let cell =
             Area { left: column.x + gap, top: y + 1.0, width: layout.step - 2.0 * gap, height: step - 2.0 };
-        let text = format!("{} on {}: {} {}", row.title(), column.name, row.shown(index), row.unit());
-        let Some(intensity) = row.intensity(index) else {
-            svg::rectangle(
-                svg,
-                "cell unknown",
-                cell,
-                &format!("{} on {}: not known", row.title(), column.name),
-            );
+        let Some(share) = row.share(index, heat.cost) else {
+            let text = format!("{} on {}: not known", row.title(), column.name);
+            svg::rectangle(svg, "cell unknown", cell, &text);
             continue;
         };
+        let mut text = format!("{} on {}: {} {}", row.title(), column.name, row.shown(index), row.unit());
+        if !row.is_time {
+            text.push_str(&format!(", at {:.1} us each {} of the CPU", heat.cost.us, number::share(share)));
+        }
         // Ten steps of one colour: the style sheet has them for light and dark.
-        let level = (intensity * 9.0).round() as usize;
+        let level = shade(share);
         svg::rectangle(svg, &format!("cell h{level}"), cell, &text);
         if !layout.compact {
             let class = if level >= 6 { "cell-text on" } else { "cell-text" };

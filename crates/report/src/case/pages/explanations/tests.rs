@@ -1,12 +1,14 @@
 //! The page of made-up explanations.
 
+use advise::explanation::Basis;
+
 use super::*;
 use crate::case::explanation_text;
 use crate::case::explanation_words::examples;
 
 fn page(explanation: &Explanation) -> String {
     let mut html = Html::new();
-    one(&mut html, explanation, None);
+    one(&mut html, 0, explanation, None);
     html.into_string()
 }
 

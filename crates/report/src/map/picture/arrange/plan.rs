@@ -3,6 +3,7 @@
 use super::SMALL;
 use crate::map::picture::measure;
 use crate::map::picture::outline::{Core, Outline};
+use crate::map::picture::overlay::Overlay;
 
 /// Up to this number of CPUs each core is a box with its caches.
 const FULL_UP_TO: usize = 24;
@@ -28,6 +29,8 @@ pub(in crate::map::picture) struct Plan {
     pub(in crate::map::picture) cell: (f64, f64),
     /// Type size of its number; 0 when none is drawn.
     pub(in crate::map::picture) number: f64,
+    /// Whether a cell has room for lines of text below its number.
+    pub(in crate::map::picture) with_lines: bool,
     /// Cores beside each other in a group, at most.
     pub(in crate::map::picture) columns: usize,
     /// Room between a frame and what is in it.
@@ -52,8 +55,8 @@ pub(in crate::map::picture) const CORE_LINE: f64 = 15.0;
 pub(in crate::map::picture) const CORE_PAD: f64 = 5.0;
 
 impl Plan {
-    /// The plan for a machine, with `columns` cores in a row of a group.
-    pub(in crate::map::picture) fn of(outline: &Outline, columns: usize) -> Self {
+    /// The plan for a machine, with `columns` cores in a row of a group, and room for what is written into its cells.
+    pub(in crate::map::picture) fn of(outline: &Outline, columns: usize, overlay: Option<&Overlay>) -> Self {
         let count = outline.faces.len();
         let highest = outline.faces.last_key_value().map_or(0, |(cpu, _)| *cpu);
         let plan = match count {
@@ -64,7 +67,11 @@ impl Plan {
         };
         let number = measure::width(&highest.to_string(), plan.number, false) + 4.0;
         let width = number.max(plan.cell.0).ceil();
-        let plan = Self { cell: (width, plan.cell.1), columns, ..plan };
+        let written = overlay.filter(|_| plan.number > 0.0);
+        let (own_width, own_height) =
+            written.map_or((0.0, 0.0), |overlay| overlay.cell(number, plan.number, plan.with_lines));
+        let cell = (width.max(own_width), plan.cell.1.max(own_height));
+        let plan = Self { cell, columns, ..plan };
         Self { full_width: plan.widest_core(outline), ..plan }
     }
 
@@ -84,6 +91,7 @@ impl Plan {
             detail: Detail::Compact,
             cell: (20.0, 17.0),
             number: 10.5,
+            with_lines: true,
             columns: 1,
             pad: 7.0,
             gap: 8.0,
@@ -96,7 +104,8 @@ impl Plan {
     }
 
     fn dense() -> Self {
-        let small = Self { cell: (15.0, 12.0), number: 8.5, pad: 5.0, gap: 5.0, ..Self::compact() };
+        let small = Self { cell: (15.0, 12.0), number: 8.5, with_lines: false, ..Self::compact() };
+        let small = Self { pad: 5.0, gap: 5.0, ..small };
         Self { stack: 4.0, core_gap: 2.0, rim: 1.5, ..small }
     }
 

@@ -52,6 +52,15 @@ pub(super) fn emit(
     }
 }
 
+/// The marks of the machine itself, and what is not drawn of it.
+pub(super) fn emit_marks(page: &mut Emitter, outline: &Outline, width: f64) {
+    legend(page, &samples(outline, None), width);
+    if !outline.notes.is_empty() {
+        page.space(10.0);
+        notes(page, &outline.notes, width);
+    }
+}
+
 /// The steps of colour that are in use, with the figures at their ends.
 fn heat_scale(page: &mut Emitter, heat: &Heat, scale: Scale, width: f64) {
     let (low, high) = scale.ends();

@@ -1,0 +1,201 @@
+//! The steps. Each runs the verb of its name, and what it changes is said on stderr of the server as it happens.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::time::Duration;
+
+use machine::knobs::guest::OF_SERVER;
+use machine::plan::SERVER;
+use machine::{Class, Fault, Plan, Planned};
+use serde_json::{Value, json};
+
+use super::super::access::random_hex;
+use super::super::answers::Refusal;
+use super::super::blocking::beside;
+use super::super::cases;
+use super::kept_plans::KeptPlan;
+use super::outcome;
+use super::plan_file::PlanFile;
+use super::sent::CaseToPlan;
+use crate::escape;
+use crate::notes::note;
+use crate::own_verb;
+
+/// How long a plan may take to be made, and its dry run.
+const PLANNING: Duration = Duration::from_secs(60);
+
+/// How long an apply may go on after its deadline: until then it takes back what it has done.
+const AFTER_THE_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long it may take to confirm: another pinwise may have the ledger.
+const CONFIRMING: Duration = Duration::from_secs(60);
+
+/// How long everything that is outstanding may take to be taken back.
+const UNDOING: Duration = Duration::from_secs(600);
+
+/// In what time an apply may ask to be confirmed, s: long enough to look, and no longer than a person waits.
+const CONFIRM_WITHIN_S: RangeInclusive<u64> = 10..=600;
+
+/// What fails where the plan cannot be handed to the verb.
+const FILE: &str = "the file of the plan";
+
+/// The longest name of a server, bytes.
+const LONGEST_NAME: usize = 256;
+
+/// Makes the plan of a case below `dir`, and shows what it would do here. Nothing is changed.
+///
+/// # Errors
+/// There is no such case, nothing in it is worth keeping, or the plan is for a server that was not named.
+pub(super) async fn plan(dir: &Path, asked: CaseToPlan) -> Result<(KeptPlan, Value), Refusal> {
+    let CaseToPlan { case, server } = asked;
+    server.as_deref().map_or(Ok(()), can_be_a_name)?;
+    let folder = folder_of(dir, &case).await?;
+    let document = own_verb::json(&["plan".into(), folder], PLANNING).await?;
+    let plan = plan_in(&document)?;
+    if server.is_none() && is_for_a_server(&plan) {
+        return Err(not_named().into());
+    }
+    let settings = plan.settings.iter().map(Planned::setting).collect();
+    let kept = KeptPlan { id: random_hex()?, case, text: plan.to_toml()?, settings, server };
+    let dry_run = apply_with(&kept, "--dry-run".into(), PLANNING).await?;
+    let text = escape::toml(kept.text.clone());
+    let answer = json!({ "plan_id": kept.id, "plan": document, "text": text, "dry_run": dry_run });
+    Ok((kept, answer))
+}
+
+/// Puts a plan in force that was shown; it is taken back by itself unless it is confirmed in time.
+///
+/// # Errors
+/// The time is too short or too long, or a setting cannot be made: then all is as it was, or the fault says what is not.
+pub(super) async fn apply(kept: KeptPlan, within_s: u64) -> Result<Value, Refusal> {
+    if !CONFIRM_WITHIN_S.contains(&within_s) {
+        let (cause, remedy) = (format!("{within_s} s is too short or too long"), "choose 10 to 600");
+        return Err(Fault::new(Class::Usage, "confirm_within_s", cause, remedy).into());
+    }
+    outcome::announced(&kept, within_s);
+    let at_most = Duration::from_secs(within_s) + AFTER_THE_DEADLINE;
+    let applied = apply_with(&kept, format!("--confirm-within={within_s}s"), at_most).await;
+    let applied = said(applied.and_then(outcome::in_force))?;
+    note!("pinwise: {}", outcome::of_apply(&applied));
+    Ok(applied)
+}
+
+/// Lets stay what waits to be confirmed.
+///
+/// # Errors
+/// Nothing waits, or its time is over.
+pub(super) async fn confirm() -> Result<Value, Refusal> {
+    let confirmed = said(own_verb::json(&["confirm".into()], CONFIRMING).await)?;
+    note!("pinwise: {}", outcome::of_confirm(&confirmed));
+    Ok(confirmed)
+}
+
+/// Takes back everything that is outstanding, be it of this server or of a shell.
+///
+/// # Errors
+/// The ledger cannot be read, or another pinwise is changing the machine. What was left is in the answer.
+pub(super) async fn undo() -> Result<Value, Refusal> {
+    note!("pinwise: taking back everything that is outstanding");
+    let undone = said(own_verb::json(&["undo".into()], UNDOING).await)?;
+    note!("pinwise: {}", outcome::of_undo(&undone));
+    Ok(undone)
+}
+
+/// What is said of a task that did not come to its end.
+pub(super) fn cut_short() -> Fault {
+    let (cause, remedy) = ("the server ended before it was done", "see at a shell what is in force: pinwise status");
+    Fault::new(Class::Interrupted, "the change", cause, remedy)
+}
+
+/// Says what failed.
+fn said(done: Result<Value, Fault>) -> Result<Value, Fault> {
+    done.inspect_err(|fault| note!("pinwise: {fault}"))
+}
+
+/// The folder of a case, as an argument.
+async fn folder_of(dir: &Path, case: &str) -> Result<String, Refusal> {
+    let folder = cases::folder(dir.to_path_buf(), case.to_string()).await?;
+    let text = folder.into_os_string().into_string();
+    text.map_err(|folder| {
+        let (cause, remedy) = ("the path is not UTF-8", "rename the folder, or plan at a shell: pinwise plan CASE");
+        Fault::new(Class::Usage, folder.display(), cause, remedy).into()
+    })
+}
+
+/// `pinwise apply` of a plan, with a further flag.
+async fn apply_with(kept: &KeptPlan, flag: String, at_most: Duration) -> Result<Value, Fault> {
+    let (id, text) = (kept.id.clone(), kept.text.clone());
+    let file = beside(FILE, move || PlanFile::write(&id, &text)).await?;
+    let mut arguments = vec!["apply".to_string(), file.path()?, flag];
+    // One word with its flag: it cannot be taken for another flag.
+    arguments.extend(kept.server.iter().map(|server| format!("--server={server}")));
+    let applied = own_verb::json(&arguments, at_most).await;
+    // Removed where no other request waits for the disk.
+    let removed = move || {
+        drop(file);
+        Ok(())
+    };
+    let _ = beside(FILE, removed).await;
+    applied
+}
+
+/// The plan in what `pinwise plan --format json` prints.
+fn plan_in(document: &Value) -> Result<Plan, Fault> {
+    let mut plan = document.clone();
+    if let Some(fields) = plan.as_object_mut() {
+        fields.remove("left_out");
+    }
+    let remedy = "this is a bug in pinwise; please report it";
+    let bug = |error: serde_json::Error| Fault::new(Class::Storage, "pinwise plan", error, remedy);
+    serde_json::from_value(plan).map_err(bug)
+}
+
+/// Whether it sets something for the server that was studied.
+fn is_for_a_server(plan: &Plan) -> bool {
+    plan.settings.iter().any(|planned| planned.target == SERVER || planned.target.starts_with(OF_SERVER))
+}
+
+fn not_named() -> Fault {
+    let cause = "the plan is for the server that was studied, and which process that is now has not been said";
+    Fault::new(Class::Usage, "server", cause, "name a systemd unit, a process or its number, a cgroup or a container")
+}
+
+fn can_be_a_name(server: &str) -> Result<(), Fault> {
+    match server.is_empty() || server.len() > LONGEST_NAME || server.chars().any(char::is_control) {
+        true => Err(Fault::new(Class::Usage, "server", "no process or unit is called that", not_named().remedy)),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_is_what_the_verb_printed_without_what_it_left_out() {
+        let setting = json!({ "knob": "swappiness", "target": "machine", "value": "1", "reason": "why" });
+        let document = json!({ "purpose": "quiet", "setting": [setting], "left_out": ["a cause"] });
+        let plan = plan_in(&document).unwrap();
+        assert_eq!((plan.purpose.as_deref(), plan.settings.len()), (Some("quiet"), 1));
+        assert_eq!(Plan::parse(&plan.to_toml().unwrap()).unwrap(), plan);
+        assert!(plan_in(&json!("quiet")).is_err() && plan_in(&json!({ "surprise": 1 })).is_err());
+    }
+
+    #[test]
+    fn a_plan_for_the_server_of_the_study_is_known_by_its_targets() {
+        let with_target = |target: &str| {
+            let planned = Planned { knob: "process-affinity".into(), target: target.into(), ..Planned::default() };
+            is_for_a_server(&Plan { settings: vec![planned], ..Plan::default() })
+        };
+        assert!(with_target("server") && with_target("server/vcpu/0"));
+        assert!(!with_target("machine") && !with_target("servers") && !with_target("4711"));
+    }
+
+    #[test]
+    fn a_name_of_a_server_is_short_and_has_nothing_hidden() {
+        assert!(can_be_a_name("nginx.service").is_ok() && can_be_a_name("--over").is_ok());
+        for wrong in ["", "a\nb", "a\0b", &"x".repeat(LONGEST_NAME + 1)] {
+            assert_eq!(can_be_a_name(wrong).unwrap_err().class, Class::Usage, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Requests while they are counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::mem::offset_of;
+
+use machine::{FactId, Missing, Root};
+
+use super::peers::Peers;
+use super::unix_name::unix_name;
+use super::{Endpoint, Listening, PortRequests, Requests, since};
+use crate::bpf::{Loaded, PORTS, PortSeen, RequestControl, RequestTables, load_requests};
+use crate::clock;
+
+/// The fact that is missing where requests cannot be seen.
+const FACT: &str = "requests in the kernel";
+
+/// Requests while they are counted.
+pub struct CountingRequests {
+    tables: RequestTables,
+    /// Each has its number as its place.
+    places: Vec<Endpoint>,
+    began_ns: u64,
+    ended_ns: u64,
+    /// When [`CountingRequests::take`] was called last; 0: not yet.
+    taken_ns: u64,
+    /// What the tables held then, by place and CPU.
+    taken: Vec<Vec<PortSeen>>,
+    missing: Vec<Missing>,
+    /// Taken off when it is dropped.
+    _loaded: Loaded,
+}
+
+impl CountingRequests {
+    /// Gets ready to count what comes to these ports and Unix sockets in the network namespace of a process; beyond 64 of them the first,
+    /// ports before Unix sockets.
+    ///
+    /// # Errors
+    /// There is none of them; the kernel is older than 6.3, or does not permit programs: what, why and the remedy.
+    pub fn prepare(root: &Root, pid: u32, listening: Listening<'_>) -> Result<Self, Missing> {
+        let mut missing = Vec::new();
+        let places = places(listening, &mut missing);
+        if places.is_empty() {
+            let first = missing.pop().map(|missing| missing.why);
+            let none = "the server listens on no TCP port and on no Unix stream socket";
+            return Err(not_seen(first.unwrap_or_else(|| none.into())));
+        }
+        let has_unix = places.iter().any(|place| matches!(place, Endpoint::Unix(_)));
+        let loaded = load_requests(network_inum(root, pid)?, places.len(), has_unix);
+        let mut loaded = loaded.map_err(|missing| not_seen(missing.why))?;
+        let mut tables = RequestTables::open(&mut loaded).map_err(|missing| not_seen(missing.why))?;
+        for (number, place) in (0u32..).zip(&places) {
+            let inserted = match place {
+                Endpoint::Port(port) => tables.ports.insert(u32::from(*port), number, 0),
+                Endpoint::Unix(name) => match unix_name(name) {
+                    Some(name) => tables.unix_names.insert(name, number, 0),
+                    None => continue,
+                },
+            };
+            inserted.map_err(|e| not_seen(format_args!("{}: {e}", named(place))))?;
+        }
+        let taken = vec![Vec::new(); places.len()];
+        Ok(Self { tables, places, began_ns: 0, ended_ns: 0, taken_ns: 0, taken, missing, _loaded: loaded })
+    }
+
+    /// Counts from now on.
+    pub fn start(&mut self) {
+        self.began_ns = clock::monotonic_ns();
+        self.tables.control.set_word(0, offset_of!(RequestControl, began_ns), self.began_ns);
+    }
+
+    /// Counts no longer.
+    pub fn stop(&mut self) {
+        self.ended_ns = clock::monotonic_ns();
+        self.tables.control.set_word(0, offset_of!(RequestControl, ended_ns), self.ended_ns);
+    }
+
+    /// What was counted since the last call, or since the start; counting goes on. The tables are sums by CPU, so that these parts and what
+    /// is counted after the last of them are exactly what [`CountingRequests::end`] gives. Clients are not in it: to go through all
+    /// connections takes too long for short slices.
+    pub fn take(&mut self) -> Requests {
+        let now_ns = clock::monotonic_ns();
+        let from_ns = std::mem::replace(&mut self.taken_ns, now_ns).max(self.began_ns);
+        let (mut ports, mut missing) = (Vec::new(), Vec::new());
+        for ((number, place), taken) in (0u32..).zip(&self.places).zip(&mut self.taken) {
+            let by_cpu = match self.tables.sums.get(&number, 0) {
+                Ok(by_cpu) => by_cpu,
+                Err(e) => {
+                    missing.push(Missing::new(format_args!("requests to {}", named(place)), e));
+                    continue;
+                }
+            };
+            let mut requests = PortRequests::at(place.clone());
+            for (cpu, seen) in by_cpu.iter().enumerate() {
+                match taken.get(cpu) {
+                    Some(before) => requests.add(&since(before, seen)),
+                    None => requests.add(seen),
+                }
+            }
+            *taken = by_cpu.iter().copied().collect();
+            if requests.read > 0 || requests.answered > 0 {
+                ports.push(requests);
+            }
+        }
+        Requests { window_s: now_ns.saturating_sub(from_ns) as f64 / 1e9, ports, missing }
+    }
+
+    /// Connections that are open now and had a request since the start. It goes through all of them: not for short slices.
+    pub fn open_connections(&self) -> u64 {
+        let open = self.tables.connections.iter().filter_map(Result::ok);
+        let busy = open.filter(|(_, connection)| connection.sums.read > 0 || connection.sums.answered > 0);
+        // By key, for a table that changes while it is gone through shows some of it twice.
+        busy.map(|(socket, _)| socket).collect::<BTreeSet<u64>>().len() as u64
+    }
+
+    /// TCP connections with bytes that have arrived and that the server has not read, and since when those of the first of them lie there,
+    /// CLOCK_MONOTONIC ns; `None` where there are none. It goes through all connections: not for short slices. Unix sockets are left out, of
+    /// which the kernel does not report the end.
+    pub fn unread(&self) -> Option<(u64, u64)> {
+        let open = self.tables.connections.iter().filter_map(Result::ok);
+        let of_tcp = open.filter(|(_, connection)| connection.peer.port > 0 && connection.arrived_ns > 0);
+        let arrived: BTreeMap<u64, u64> = of_tcp.map(|(socket, connection)| (socket, connection.arrived_ns)).collect();
+        arrived.values().min().map(|since_ns| (arrived.len() as u64, *since_ns))
+    }
+
+    /// What was seen between the two.
+    pub fn end(mut self) -> Requests {
+        let lost = self.tables.control.get(0).map_or(0, |control| control.lost);
+        if lost > 0 {
+            let why = format_args!(
+                "{lost} times there was no room for the connection: more than 65,536 of them are open"
+            );
+            self.missing.push(Missing::new("requests of some connections", why));
+        }
+        let peers = self.peers();
+        let mut ports = Vec::new();
+        for (number, place) in (0u32..).zip(&self.places) {
+            let mut requests = PortRequests::at(place.clone());
+            match self.tables.sums.get(&number, 0) {
+                Ok(by_cpu) => by_cpu.iter().for_each(|seen| requests.add(seen)),
+                Err(e) => self.missing.push(Missing::new(format_args!("requests to {}", named(place)), e)),
+            }
+            if let Endpoint::Port(port) = place {
+                requests.peers = peers.of(*port, &requests);
+            }
+            if requests.read > 0 || requests.answered > 0 {
+                ports.push(requests);
+            }
+        }
+        let window_s = self.ended_ns.saturating_sub(self.began_ns) as f64 / 1e9;
+        Requests { window_s, ports, missing: self.missing }
+    }
+
+    /// Clients, by what their ended connections had and what those that are open have. What cannot be read is with the others.
+    fn peers(&self) -> Peers {
+        let mut peers = Peers::default();
+        for (peer, sums) in self.tables.peers.iter().filter_map(Result::ok) {
+            peers.add(&peer, &sums);
+        }
+        // By key, for a table that changes while it is gone through shows some of it twice.
+        let open: BTreeMap<_, _> = self.tables.connections.iter().filter_map(Result::ok).collect();
+        open.values().for_each(|connection| peers.add(&connection.peer, &connection.sums));
+        peers
+    }
+}
+
+/// Why nothing can be seen.
+fn not_seen(why: impl Display) -> Missing {
+    Missing::new(FACT, why).identified(FactId::Requests)
+}
+
+/// What is distinguished; of a name that cannot be found again it is said.
+fn places(listening: Listening<'_>, missing: &mut Vec<Missing>) -> Vec<Endpoint> {
+    let mut places: Vec<Endpoint> = listening.ports.iter().copied().map(Endpoint::Port).collect();
+    for name in listening.unix {
+        match unix_name(name) {
+            Some(_) => places.push(Endpoint::Unix(name.clone())),
+            None => {
+                let why = format_args!("Unix socket {name}: its name is too long, or no text");
+                missing.push(Missing::new(FACT, why));
+            }
+        }
+    }
+    if places.len() > PORTS {
+        let why = format_args!("only the first {PORTS} of its {} ports and Unix sockets are counted", places.len());
+        missing.push(Missing::new(FACT, why));
+        places.truncate(PORTS);
+    }
+    places
+}
+
+/// `port 80`, `Unix socket /run/a.sock`.
+fn named(place: &Endpoint) -> String {
+    match place {
+        Endpoint::Port(port) => format!("port {port}"),
+        Endpoint::Unix(name) => format!("Unix socket {name}"),
+    }
+}
+
+/// The inode of a process's network namespace, by which the kernel distinguishes them: `net:[4026531840]`.
+fn network_inum(root: &Root, pid: u32) -> Result<u32, Missing> {
+    let link = root.link(format!("/proc/{pid}/ns/net"));
+    let link = link.map_err(|e| not_seen(format_args!("network namespace of process {pid}: {e}")))?;
+    let text = link.to_string_lossy();
+    let inum = text.strip_prefix("net:[").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
+    inum.ok_or_else(|| not_seen(format_args!("network namespace of process {pid}: it is {text:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_known_by_its_inode() {
+        let root = Root::live();
+        assert!(network_inum(&root, std::process::id()).unwrap() > 0);
+        assert!(network_inum(&root, u32::MAX).unwrap_err().why.contains("4294967295"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_listen_has_none() {
+        let root = Root::live();
+        let refused = CountingRequests::prepare(&root, std::process::id(), Listening::default()).err().unwrap();
+        assert!(refused.why.contains("no TCP port"), "{refused:?}");
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_found_again_and_more_than_can_be_counted_are_missing() {
+        let (unix, mut missing) = (["/run/a".to_string(), "x".repeat(200)], Vec::new());
+        let ports: Vec<u16> = (1..=70).collect();
+        let found = places(Listening { ports: &ports, unix: &unix }, &mut missing);
+        assert_eq!((found.len(), &found[0], missing.len()), (PORTS, &Endpoint::Port(1), 2));
+        missing.clear();
+        let found = places(Listening { ports: &[], unix: &unix[..1] }, &mut missing);
+        assert_eq!((found, missing.len()), (vec![Endpoint::Unix("/run/a".into())], 0));
+    }
+}

@@ -1,0 +1,106 @@
+//! What the picture of the machine says, in words.
+
+use std::collections::BTreeMap;
+
+use study::evidence::Whose;
+use study::{Facts, Verdict};
+
+use super::Shown;
+use super::placements::{Outcome, Tried};
+use crate::case::headline::sentence_start;
+use crate::case::heat::interrupt_share::Unknown;
+use crate::number;
+
+/// What came of a placement.
+pub(super) fn outcome(outcome: Outcome, margin: f64) -> String {
+    match outcome {
+        Outcome::Better => Verdict::Better.word(margin),
+        Outcome::Worse => Verdict::Worse.word(margin),
+        Outcome::Equal => Verdict::Equal.word(margin),
+        Outcome::CannotTell => "cannot tell".into(),
+        Outcome::Elsewhere => "the server ran elsewhere".into(),
+        Outcome::Starved => "no request was answered".into(),
+        Outcome::Reference => "the reference".into(),
+        Outcome::NotCompared => "not compared".into(),
+    }
+}
+
+/// What came of this one, with whose loss it is where that is not the server's.
+pub(super) fn of_tried(tried: &Tried, margin: f64) -> String {
+    let whose = tried.contrast.and_then(|contrast| contrast.whose);
+    let words = outcome(tried.outcome, margin);
+    match (tried.outcome, whose) {
+        (Outcome::Worse, Some(Whose::Load)) => format!("{words}, and the load loses the time"),
+        (Outcome::Worse, Some(Whose::Inseparable)) => format!("{words}, not for the server alone"),
+        _ => words,
+    }
+}
+
+/// The change as a cell has it, in brackets where it is no claim; `None` where there is none of that placement.
+pub(super) fn change(tried: &Tried) -> Option<String> {
+    let change = number::change(tried.contrast.filter(|_| tried.outcome.has_figure())?.ratio);
+    Some(if tried.outcome == Outcome::CannotTell { format!("({change})") } else { change })
+}
+
+/// What stands below the picture.
+pub(super) fn caption(facts: &Facts, shown: &Shown, interrupts: &Result<BTreeMap<u32, f64>, Unknown>) -> String {
+    let mut sentences = Vec::new();
+    let placements = shown.placements;
+    let baseline = facts.evidence.baseline();
+    if placements.is_empty() {
+        sentences.push("No arm keeps the server on CPUs of its own, so there is no result of a CPU.".to_string());
+    }
+    let reference = placements.cpus.iter().find_map(|(_, tried)| Some(&tried.contrast?.reference));
+    if let Some(reference) = reference {
+        sentences.push(format!(
+            "Sign and number of a CPU: the figure with the server there against {reference}, in brackets where it is not decided."
+        ));
+    }
+    if !shown.lettered.is_empty() {
+        sentences.push(format!("Letters are the placements in the table below, against {baseline}."));
+    }
+    let left_out = placements.sets.len().saturating_sub(shown.lettered.len());
+    if left_out > 0 {
+        let placements = number::counted(left_out, "further placement");
+        sentences.push(format!("{placements} of the study have no letter."));
+    }
+    sentences.extend(best(shown, baseline));
+    sentences.extend(of_interrupts(facts, interrupts));
+    sentences.join(" ")
+}
+
+fn best(shown: &Shown, baseline: &str) -> Option<String> {
+    let placements = shown.placements;
+    let Some(best) = placements.best else {
+        let mut compared = placements.cpus.iter().map(|(_, tried)| tried).chain(&placements.sets);
+        let are_judged = compared.any(|tried| tried.outcome.has_figure());
+        let none = are_judged && placements.better == 0;
+        return none.then(|| format!("No placement is shown to be better than {baseline}."));
+    };
+    let most = match placements.better {
+        1 => "the only one that is shown to be better".to_string(),
+        n => format!("the most of {n} that are shown to be better"),
+    };
+    let change = number::change_with_interval(best.ratio, best.interval);
+    Some(format!("The star marks {}: {change} against {}, {most}.", sentence_start(&best.arm), best.reference))
+}
+
+fn of_interrupts(facts: &Facts, interrupts: &Result<BTreeMap<u32, f64>, Unknown>) -> Vec<String> {
+    match interrupts {
+        Err(Unknown::NotObserved) => vec![
+            "What interrupts take of each CPU is not shown: no trial has an observation.".to_string(),
+        ],
+        Err(Unknown::NotRead) => vec![
+            "What interrupts take of each CPU is not shown: the observations are without irq and softirq of /proc/stat.".to_string(),
+        ],
+        Ok(_) => {
+            let what = "The bar at the lower edge of a CPU is the share of its time that interrupts and softirqs take (/proc/stat, median \
+                        over all trials).";
+            let by_ticks = facts.machine.kernel.irq_time_accounting == Some(false);
+            let caveat = by_ticks.then(|| {
+                "This kernel samples that time at ticks (IRQ_TIME_ACCOUNTING is off), so that the shares can be too low.".to_string()
+            });
+            std::iter::once(what.to_string()).chain(caveat).collect()
+        }
+    }
+}
