@@ -56,7 +56,8 @@ fn answers(code: Option<i32>) -> bool {
 async fn within(child: &mut Child, at_most: Duration, object: &str) -> Result<Output, Fault> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let ended = async {
-        let (stdout, stderr) = tokio::join!(start_of(stdout, MOST_OF_STDOUT), start_of(stderr, MOST_OF_STDERR));
+        let (stdout, stderr) =
+            tokio::join!(start_of(stdout, MOST_OF_STDOUT), start_of(stderr, MOST_OF_STDERR));
         child.wait().await.map(|status| Output { status, stdout, stderr })
     };
     if let Ok(ended) = timeout(at_most, ended).await {
@@ -94,7 +95,8 @@ fn fault_of(object: &str, output: &Output) -> Fault {
         Class::Storage,
         Class::Interrupted,
     ];
-    let class = classes.into_iter().find(|class| Some(class.exit_code()) == code).unwrap_or(Class::MachineLacks);
+    let class =
+        classes.into_iter().find(|class| Some(class.exit_code()) == code).unwrap_or(Class::MachineLacks);
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let words = last.map_or("it printed no JSON document", |line| line.trim_start_matches("pinwise: "));
@@ -114,7 +116,10 @@ mod tests {
 
     #[test]
     fn a_failure_has_the_class_of_its_exit_code_and_its_last_line() {
-        let fault = fault_of("pinwise map", &ended(3, "a note\npinwise: /proc/kallsyms: permission denied - run as root\n\n"));
+        let fault = fault_of(
+            "pinwise map",
+            &ended(3, "a note\npinwise: /proc/kallsyms: permission denied - run as root\n\n"),
+        );
         assert_eq!(fault.class, Class::NotPermitted);
         assert_eq!(fault.cause, "/proc/kallsyms: permission denied - run as root");
     }

@@ -152,7 +152,11 @@ fn the_machine_is_shown_in_words_and_figures_within_bounds() {
     assert!(words(&summary).contains(" online ("), "{}", words(&summary));
     assert!(summary["structuredContent"]["answer"]["online_cpus"].is_string());
     let full = session.answer("map", &json!({"detail": "full"}));
-    assert!(full["structuredContent"]["answer"]["cpus"].is_array(), "{}", full["structuredContent"]["left_out"]);
+    assert!(
+        full["structuredContent"]["answer"]["cpus"].is_array(),
+        "{}",
+        full["structuredContent"]["left_out"]
+    );
     assert!(full["structuredContent"].to_string().len() < 128 << 10);
     let me = session.answer("map", &json!({"process": std::process::id().to_string()}));
     assert!(words(&me).contains("thread"), "{}", words(&me));
@@ -178,7 +182,11 @@ fn a_case_is_quoted_with_its_verdicts_and_left_as_it_is() {
     assert!(words(&cases).contains(CASE), "{}", words(&cases));
     assert_eq!(cases["structuredContent"]["answer"]["cases"][0]["id"], CASE);
     let case = session.answer("case", &json!({"case": CASE}));
-    assert!(words(&case).lines().any(|line| line.starts_with("- cpu 1 against ") && line.ends_with(": worse")), "{}", words(&case));
+    assert!(
+        words(&case).lines().any(|line| line.starts_with("- cpu 1 against ") && line.ends_with(": worse")),
+        "{}",
+        words(&case)
+    );
     assert!(case["structuredContent"]["answer"]["contrasts"]["against_baseline"].is_array());
     let explained = session.answer("explain", &json!({"case": CASE}));
     assert!(words(&explained).contains("Finding: "), "{}", words(&explained));
@@ -193,7 +201,9 @@ fn hostile_ids_lead_nowhere() {
     let mut session = Session::begin(&[CASES]);
     let absolute = Path::new(CASES).join(CASE).display().to_string();
     let inside = format!("{CASE}/../{CASE}");
-    for id in ["..", "../cases", "/etc", &absolute, &inside, "", "--prove", "-o", "a\u{0}b", "nosuch", "trials"] {
+    for id in
+        ["..", "../cases", "/etc", &absolute, &inside, "", "--prove", "-o", "a\u{0}b", "nosuch", "trials"]
+    {
         session.refusal("case", &json!({"case": id}));
         session.refusal("explain", &json!({"case": id}));
         session.refusal("compare", &json!({"cases": [CASE, id]}));

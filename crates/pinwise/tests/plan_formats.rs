@@ -90,7 +90,19 @@ fn flags_that_do_not_go_together_are_refused() {
 /// The plan below the folder `root`, in force for these hours; the folder of its units.
 fn by_hours(folder: &Path, hours: &str) -> PathBuf {
     std::fs::write(folder.join("plan.toml"), PLAN).unwrap();
-    let args = ["plan", "--from", "plan.toml", "--as", "systemd", "--server", "web", "--between", hours, "-o", "root"];
+    let args = [
+        "plan",
+        "--from",
+        "plan.toml",
+        "--as",
+        "systemd",
+        "--server",
+        "web",
+        "--between",
+        hours,
+        "-o",
+        "root",
+    ];
     let out = pinwise(folder, &args);
     assert_eq!(out.status.code(), Some(0), "{}", words(&out.stderr));
     folder.join("root/etc/systemd/system")
@@ -153,7 +165,12 @@ fn systemd_takes_the_units_and_the_times() {
     };
     let folder = tempfile::tempdir().unwrap();
     let units = by_hours(folder.path(), "22:00-06:30");
-    let names = ["pinwise-hours.service", "pinwise-hours.timer", "pinwise-hours-end.service", "pinwise-hours-end.timer"];
+    let names = [
+        "pinwise-hours.service",
+        "pinwise-hours.timer",
+        "pinwise-hours-end.service",
+        "pinwise-hours-end.timer",
+    ];
     let mut verify = Command::new(&analyze);
     verify.args(["verify", "--man=no"]).args(names.map(|name| units.join(name)));
     let out = verify.stdin(Stdio::null()).output().unwrap();
@@ -165,7 +182,11 @@ fn systemd_takes_the_units_and_the_times() {
         let calendar = text.lines().find_map(|line| line.strip_prefix("OnCalendar=")).unwrap();
         let out = Command::new(&analyze).args(["calendar", calendar]).stdin(Stdio::null()).output().unwrap();
         assert_eq!(out.status.code(), Some(0), "{}", words(&out.stderr));
-        assert!(words(&out.stdout).contains(&format!("Normalized form: *-*-* {time}")), "{}", words(&out.stdout));
+        assert!(
+            words(&out.stdout).contains(&format!("Normalized form: *-*-* {time}")),
+            "{}",
+            words(&out.stdout)
+        );
     }
 }
 
@@ -173,18 +194,23 @@ fn systemd_takes_the_units_and_the_times() {
 fn the_newer_forms_are_asked_for_by_name() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("plan.toml"), PLAN).unwrap();
-    for (form, part) in [("nri-balloons", "kind: BalloonsPolicy"), ("scx-layered", "\"cpus_range\": [1, 1]")] {
+    for (form, part) in [("nri-balloons", "kind: BalloonsPolicy"), ("scx-layered", "\"cpus_range\": [1, 1]")]
+    {
         let out = pinwise(folder.path(), &["plan", "--from", "plan.toml", "--as", form, "--server", "web"]);
         let (text, notes) = (words(&out.stdout), words(&out.stderr));
         assert_eq!(out.status.code(), Some(0), "{notes}");
-        assert!(text.contains(part) && text.contains("swappiness") && notes.contains("swappiness"), "{text}{notes}");
+        assert!(
+            text.contains(part) && text.contains("swappiness") && notes.contains("swappiness"),
+            "{text}{notes}"
+        );
     }
 }
 
 #[test]
 fn a_dry_run_of_perftune_becomes_a_plan() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "# irqbalance is not running\nsysctl -w vm.swappiness=10\necho 2 > /sys/block/sda/queue/nomerges\n";
+    let text =
+        "# irqbalance is not running\nsysctl -w vm.swappiness=10\necho 2 > /sys/block/sda/queue/nomerges\n";
     std::fs::write(folder.path().join("perftune.txt"), text).unwrap();
     let out = pinwise(folder.path(), &["plan", "--from", "perftune:perftune.txt", "-o", "plan.toml"]);
     assert_eq!(out.status.code(), Some(0), "{}", words(&out.stderr));
@@ -195,7 +221,8 @@ fn a_dry_run_of_perftune_becomes_a_plan() {
 
 #[test]
 fn settings_of_plans_are_levels_of_a_study_as_the_page_shows() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan-formats.md")).unwrap();
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan-formats.md")).unwrap();
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (recipe, _) = rest.split_once("```").unwrap();
     let recipe = study::Recipe::from_toml(recipe, "docs/plan-formats.md").unwrap();

@@ -169,7 +169,8 @@ fn cases_follow_theirs() {
 #[test]
 fn a_short_study_follows_its_own() {
     let place = Place::new();
-    let short = ["study", "--cpus", "0", "--blocks", "1", "--window", "0.2", "--warm-up", "0", "--attempts", "1"];
+    let short =
+        ["study", "--cpus", "0", "--blocks", "1", "--window", "0.2", "--warm-up", "0", "--attempts", "1"];
     let study = [&short[..], &["--key", "dose.share=0", "-o", "case"]].concat();
     follows(&place, "study", &document(&place, &study));
     let again = document(&place, &["report", "case"]);

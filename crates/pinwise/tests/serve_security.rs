@@ -73,14 +73,17 @@ fn no_id_of_a_case_leads_out_of_the_folder() {
         assert!((400..500).contains(&answer.status), "{id}: {} {}", answer.status, answer.text());
     }
     let listed = server.read("/api/cases").answer().json();
-    let ids: Vec<&str> = listed["cases"].as_array().unwrap().iter().filter_map(|case| case["id"].as_str()).collect();
+    let ids: Vec<&str> =
+        listed["cases"].as_array().unwrap().iter().filter_map(|case| case["id"].as_str()).collect();
     assert_eq!(ids, ["better"], "{listed:#}");
 }
 
 #[test]
 fn an_address_that_others_reach_is_refused_with_the_way_to_do_it() {
     let place = Place::new();
-    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:9119", "[2001:db8::1]:9119", "0:9119", "evil.example:80"] {
+    for address in
+        ["0.0.0.0:0", "[::]:0", "192.0.2.1:9119", "[2001:db8::1]:9119", "0:9119", "evil.example:80"]
+    {
         let (code, said) = refused_to_start(&place, &["--listen", address]);
         assert_eq!(code, Some(2), "{address}: {said}");
     }

@@ -102,7 +102,10 @@ fn waits_and_services_are_those_of_the_servers_own_clock() {
     let [port] = &seen.ports[..] else { panic!("one port: {seen:?}") };
     assert_eq!(port.at, Endpoint::Port(pair.port()));
     assert_eq!((port.read, port.answered), (REQUESTS, REQUESTS + 1));
-    assert_eq!((port.overlapping, port.continued, port.counted()), (Some(0), Some(0), Some(Counted::Requests)));
+    assert_eq!(
+        (port.overlapping, port.continued, port.counted()),
+        (Some(0), Some(0), Some(Counted::Requests))
+    );
     let served = Duration::from_nanos(port.served_ns);
     assert!(served >= least_served && served <= most_served, "{least_served:?} {served:?} {most_served:?}");
     let waited = Duration::from_nanos(port.waited_ns);
@@ -163,7 +166,11 @@ fn parts_that_are_taken_meanwhile_are_the_whole() {
         |port| port.served.count(),
     ];
     for sum in sums {
-        assert_eq!(parts.iter().map(|part| of(part, sum)).sum::<u64>(), of(&whole, sum), "{parts:?} {whole:?}");
+        assert_eq!(
+            parts.iter().map(|part| of(part, sum)).sum::<u64>(),
+            of(&whole, sum),
+            "{parts:?} {whole:?}"
+        );
     }
     assert!(parts.iter().map(|part| part.window_s).sum::<f64>() <= whole.window_s, "{parts:?}");
 }

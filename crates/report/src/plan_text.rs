@@ -7,8 +7,8 @@ use machine::persistence::NotKept;
 use machine::plan::BOOT_PARAMETERS;
 use machine::wording::counted;
 
-use crate::terminal_style::Style;
 use crate::case::table::wrap::wrap;
+use crate::terminal_style::Style;
 use crate::visible;
 
 /// Acts of one setting that are shown one by one.

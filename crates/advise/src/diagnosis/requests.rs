@@ -171,7 +171,14 @@ mod tests {
     /// Eight waits of some 10 us and two of 100 us; distributions are written as the steps that have any.
     fn port(at: Endpoint, answered: u64) -> PortRequests {
         let waited = serde_json::from_str("[[53,8],[66,2]]").unwrap();
-        PortRequests { read: 10, waited_ns: 280_000, answered, served_ns: 20_000 * answered, waited, ..PortRequests::at(at) }
+        PortRequests {
+            read: 10,
+            waited_ns: 280_000,
+            answered,
+            served_ns: 20_000 * answered,
+            waited,
+            ..PortRequests::at(at)
+        }
     }
 
     fn seen(ports: Vec<PortRequests>) -> Situation {
@@ -193,7 +200,10 @@ mod tests {
             served_ns: 200_000,
         }];
         let found = diagnose(&seen(vec![few, port(unix.clone(), 40)])).requests.unwrap();
-        assert_eq!((&found.ports[0].at, found.ports[0].per_s, found.ports[0].accept_queue), (&unix, 20.0, None));
+        assert_eq!(
+            (&found.ports[0].at, found.ports[0].per_s, found.ports[0].accept_queue),
+            (&unix, 20.0, None)
+        );
         let port = &found.ports[1];
         assert_eq!((port.per_s, port.counted), (5.0, Some(Counted::Requests)));
         assert_eq!(port.accept_queue, Some(AcceptQueue { waiting: 3, limit: Some(128) }));

@@ -63,7 +63,9 @@ mod tests {
     /// Two sockets of port 8080 with two connections each, in this network namespace.
     fn host(namespace: &str) -> Tree {
         let line = |inode: u64| {
-            format!(" 0: 0100007F:1F90 00000000:0000 0A 00000000:00000002 00:00000000 00000000 0 0 {inode} 1 0 100 0 0 10 0\n")
+            format!(
+                " 0: 0100007F:1F90 00000000:0000 0A 00000000:00000002 00:00000000 00000000 0 0 {inode} 1 0 100 0 0 10 0\n"
+            )
         };
         Tree::new()
             .file("/proc/7/net/tcp", format!("head\n{}{}", line(10), line(15)))
@@ -89,7 +91,8 @@ mod tests {
     #[test]
     fn unix_sockets_on_which_it_listens_are_named() {
         let line = |inode: u64, name: &str| format!("0: 00000002 00000000 00010000 0001 01 {inode} {name}\n");
-        let table = ["head\n".into(), line(15, "/run/a.sock"), line(99, "/run/other"), line(10, "@b")].concat();
+        let table =
+            ["head\n".into(), line(15, "/run/a.sock"), line(99, "/run/other"), line(10, "@b")].concat();
         let root = Root::from_tree(host(OWN).file("/proc/7/net/unix", table));
         assert_eq!(connections(&root, &[7]).unix_listeners, ["/run/a.sock", "@b"]);
     }

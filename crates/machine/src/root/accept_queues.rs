@@ -73,8 +73,10 @@ mod tests {
         // std asks for 4096 or less; the kernel cuts that to net.core.somaxconn.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let link = std::fs::read_link(format!("/proc/self/fd/{}", listener.as_raw_fd())).unwrap();
-        let inode: u64 =
-            link.to_str().and_then(|link| link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()).unwrap();
+        let inode: u64 = link
+            .to_str()
+            .and_then(|link| link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
+            .unwrap();
         rustix::net::listen(&listener, 3).unwrap();
         let Ok(text) = query(ACCEPT_QUEUES) else { return eprintln!("skipped: the kernel has no sock_diag") };
         let limits: BTreeMap<u64, u64> = serde_json::from_str(&text).unwrap();

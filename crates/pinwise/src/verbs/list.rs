@@ -156,7 +156,12 @@ fn schemas() -> Result<Vec<Row>, Fault> {
 fn one_schema(what: What, name: &str) -> Result<&'static str, Fault> {
     if !matches!(what, What::Schemas) {
         let remedy = "leave it out, or ask for a schema: pinwise list schemas NAME";
-        return Err(Fault::new(Class::Usage, name, "only the list of schemas prints one of its entries", remedy));
+        return Err(Fault::new(
+            Class::Usage,
+            name,
+            "only the list of schemas prints one of its entries",
+            remedy,
+        ));
     }
     schemas::find(name).map(|printed| printed.text).ok_or_else(|| {
         let remedy = "see 'pinwise list schemas' for those that there are";

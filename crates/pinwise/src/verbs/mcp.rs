@@ -58,11 +58,13 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let cases = args.cases.as_deref().map(CaseFolder::open).transpose()?;
     if stdin().is_terminal() {
-        note!("pinwise: this speaks the Model Context Protocol on standard input, for an assistant; Ctrl-D ends it");
+        note!(
+            "pinwise: this speaks the Model Context Protocol on standard input, for an assistant; Ctrl-D ends it"
+        );
     }
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        built.map_err(|error| Fault::io(OBJECT, &error, "see whether more files can be opened (ulimit -n)"))?;
+    let runtime = built
+        .map_err(|error| Fault::io(OBJECT, &error, "see whether more files can be opened (ulimit -n)"))?;
     let ended = runtime.block_on(until_the_end(Server::new(cases)));
     // Where standard input is no pipe, a thread that reads it cannot be stopped, and is not to be waited for.
     runtime.shutdown_background();
@@ -84,7 +86,9 @@ async fn answer_all(server: Server) -> Result<Answer, Fault> {
     match server.serve::<_, std::io::Error, TransportAdapterIdentity>(transport).await {
         Ok(running) => match running.waiting().await {
             Ok(_) => Ok(Answer::Done),
-            Err(error) => Err(Fault::new(Class::MachineLacks, OBJECT, error, "report this as a bug of pinwise")),
+            Err(error) => {
+                Err(Fault::new(Class::MachineLacks, OBJECT, error, "report this as a bug of pinwise"))
+            }
         },
         // The client went before it said anything.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(Answer::Done),
@@ -95,7 +99,8 @@ async fn answer_all(server: Server) -> Result<Answer, Fault> {
 /// Waits for Ctrl-C or SIGTERM; the processes that are at work end with this one. A hang-up ends this process as usual, so that whoever
 /// ignores it (nohup(1)) goes on ignoring it.
 async fn signalled() -> Fault {
-    let both = signal(SignalKind::interrupt()).and_then(|first| Ok((first, signal(SignalKind::terminate())?)));
+    let both =
+        signal(SignalKind::interrupt()).and_then(|first| Ok((first, signal(SignalKind::terminate())?)));
     match both {
         Err(error) => Fault::io("signals", &error, "report this as a bug of pinwise"),
         Ok((mut interrupt, mut terminate)) => {

@@ -138,9 +138,19 @@ mod tests {
         for own in ["127.0.0.1:9119", "[::1]:0"] {
             assert!(is_for_this_machine(own.parse().unwrap()).is_ok(), "{own}");
         }
-        for other in ["0.0.0.0:9119", "[::]:9119", "192.0.2.1:80", "127.0.0.2:80", "[::ffff:127.0.0.1]:80", "[2001:db8::1]:80"] {
+        for other in [
+            "0.0.0.0:9119",
+            "[::]:9119",
+            "192.0.2.1:80",
+            "127.0.0.2:80",
+            "[::ffff:127.0.0.1]:80",
+            "[2001:db8::1]:80",
+        ] {
             let fault = is_for_this_machine(other.parse().unwrap()).unwrap_err();
-            assert!(fault.class == Class::Usage && fault.remedy.contains("ssh -L 9119:127.0.0.1:9119 HOST"), "{fault}");
+            assert!(
+                fault.class == Class::Usage && fault.remedy.contains("ssh -L 9119:127.0.0.1:9119 HOST"),
+                "{fault}"
+            );
         }
     }
 

@@ -20,7 +20,9 @@ fn node_version() -> Option<u32> {
 fn the_functions_of_the_page_that_need_no_browser_hold() {
     match node_version() {
         None => return eprintln!("skipped: node is not installed"),
-        Some(version) if version < OLDEST => return eprintln!("skipped: node is version {version}, older than {OLDEST}"),
+        Some(version) if version < OLDEST => {
+            return eprintln!("skipped: node is version {version}, older than {OLDEST}");
+        }
         Some(_) => {}
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page");

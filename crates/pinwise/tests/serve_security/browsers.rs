@@ -11,7 +11,8 @@ use crate::server::{Server, fixture};
 fn named_in(text: &str, at: &str) -> Vec<String> {
     let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
     let quoted = text.split(['"', '\'']).filter(|word| word.ends_with(".js") || word.ends_with(".css"));
-    let plain = quoted.filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte)));
+    let plain = quoted
+        .filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte)));
     let from_root = plain.map(|word| {
         let path = if word.starts_with('/') { word.to_string() } else { format!("{folder}/{word}") };
         let mut parts: Vec<&str> = Vec::new();
@@ -81,7 +82,8 @@ fn only_the_own_names_with_the_own_port_are_the_host() {
     let own = format!("127.0.0.1:{port}");
     let two = server.read("/api/session").also("Host", &own).answer().status;
     assert!([400, 421].contains(&two), "{two}");
-    let line = server.read("/api/session").line(&format!("GET http://evil.example:{port}/api/session")).answer();
+    let line =
+        server.read("/api/session").line(&format!("GET http://evil.example:{port}/api/session")).answer();
     assert_eq!(line.status, 421, "{}", line.text());
 }
 
@@ -104,7 +106,8 @@ fn a_request_of_another_page_is_refused() {
     ] {
         let answer = server.read("/api/session").with("Origin", &origin).answer();
         assert_eq!(answer.status, 403, "'{origin}': {}", answer.text());
-        let preflight = server.read("/api/changes/undo").line("OPTIONS /api/changes/undo").with("Origin", &origin);
+        let preflight =
+            server.read("/api/changes/undo").line("OPTIONS /api/changes/undo").with("Origin", &origin);
         let preflight = preflight.with("Access-Control-Request-Method", "POST").answer();
         assert_eq!(preflight.status, 403, "'{origin}': {}", preflight.text());
         let allows = |answer: &Answer| answer.head.contains("access-control-");
@@ -136,13 +139,18 @@ fn every_answer_has_the_headers_that_keep_it_to_this_page() {
         assert_eq!(answer.status, status, "{line}: {}", answer.text());
         let policy = answer.header("content-security-policy");
         let rules: Vec<&str> = policy.split(';').map(str::trim).collect();
-        for rule in ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"] {
+        for rule in ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+        {
             assert!(rules.contains(&rule), "{line}: '{rule}' is not in '{policy}'");
         }
         assert!(!policy.contains("unsafe"), "{line}: {policy}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{line}");
         assert_eq!(answer.header("referrer-policy"), "no-referrer", "{line}");
         assert_eq!(answer.header("cache-control"), "no-store", "{line}");
-        assert!(!answer.head.contains("access-control-") && !answer.head.contains("set-cookie"), "{}", answer.head);
+        assert!(
+            !answer.head.contains("access-control-") && !answer.head.contains("set-cookie"),
+            "{}",
+            answer.head
+        );
     }
 }

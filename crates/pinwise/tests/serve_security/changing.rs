@@ -81,7 +81,8 @@ fn a_plan_is_shown_applied_confirmed_and_undone() {
     let again = server.change("/api/changes/confirm", "{}").answer();
     assert_eq!(again.status, 409, "{}", again.text());
     let said = server.said();
-    for words in ["the plan of better", "process-affinity of server to 0", "confirmed: session", "1 restored"] {
+    for words in ["the plan of better", "process-affinity of server to 0", "confirmed: session", "1 restored"]
+    {
         assert!(said.contains(words), "'{words}' is not in: {said}");
     }
     assert!(place.is_tidy());
@@ -120,10 +121,18 @@ fn no_request_changes_anything_that_has_not_all_that_it_takes() {
         ("with the token for CSRF", 403, right().with("X-Pinwise-CSRF", &server.token)),
         ("with half of CSRF", 403, right().with("X-Pinwise-CSRF", &csrf[..csrf.len() / 2])),
         ("with CSRF twice", 403, right().also("X-Pinwise-CSRF", &csrf)),
-        ("with CSRF in the query", 403, right().without("X-Pinwise-CSRF").line(&format!("POST /api/changes/apply?csrf={csrf}"))),
+        (
+            "with CSRF in the query",
+            403,
+            right().without("X-Pinwise-CSRF").line(&format!("POST /api/changes/apply?csrf={csrf}")),
+        ),
         ("without an origin", 403, right().without("Origin")),
         ("with a foreign origin", 403, right().with("Origin", "http://evil.example")),
-        ("with an origin at another port", 403, right().with("Origin", &format!("http://127.0.0.1:{}", port ^ 1))),
+        (
+            "with an origin at another port",
+            403,
+            right().with("Origin", &format!("http://127.0.0.1:{}", port ^ 1)),
+        ),
         ("with the origin of a sandbox", 403, right().with("Origin", "null")),
         ("with a foreign host", 421, right().with("Host", &format!("evil.example:{port}"))),
         ("by GET", 405, right().line("GET /api/changes/apply")),

@@ -90,6 +90,7 @@ fn each_start_has_a_token_of_its_own() {
     let (one, other) = (Server::start(&one, &[]), Server::start(&other, &[]));
     assert_ne!(one.token, other.token);
     assert!(one.token.len() >= 64 && one.token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{}", one.token);
-    let answer = one.ask("GET /api/session").with("Authorization", &format!("Bearer {}", other.token)).answer();
+    let answer =
+        one.ask("GET /api/session").with("Authorization", &format!("Bearer {}", other.token)).answer();
     assert_eq!(answer.status, 401);
 }

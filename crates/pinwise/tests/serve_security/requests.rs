@@ -120,14 +120,16 @@ impl Request<'_> {
             true => String::new(),
             false => format!("Content-Length: {}\r\n", self.body.len()),
         };
-        format!("{} HTTP/1.1\r\n{}{length}\r\n{}", self.line, headers.collect::<String>(), self.body).into_bytes()
+        format!("{} HTTP/1.1\r\n{}{length}\r\n{}", self.line, headers.collect::<String>(), self.body)
+            .into_bytes()
     }
 
     /// Sends it, and waits for the answer.
     pub fn answer(self) -> Answer {
         let mut stream = self.server.connect();
         let _ = stream.write_all(&self.bytes());
-        Answer::of(&all_of(&mut stream)).unwrap_or_else(|came| panic!("{}: no answer but '{came}'", self.line))
+        Answer::of(&all_of(&mut stream))
+            .unwrap_or_else(|came| panic!("{}: no answer but '{came}'", self.line))
     }
 }
 
@@ -137,7 +139,8 @@ impl Answer {
         let as_text = || String::from_utf8_lossy(all).into_owned();
         let end = all.windows(4).position(|four| four == b"\r\n\r\n").ok_or_else(as_text)?;
         let head = String::from_utf8_lossy(&all[..end]).to_lowercase();
-        let status = head.strip_prefix("http/1.").and_then(|rest| rest.get(2..5)).and_then(|code| code.parse().ok());
+        let status =
+            head.strip_prefix("http/1.").and_then(|rest| rest.get(2..5)).and_then(|code| code.parse().ok());
         Ok(Self { status: status.ok_or_else(as_text)?, head, body: all[end + 4..].to_vec() })
     }
 
@@ -152,7 +155,8 @@ impl Answer {
     }
 
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.head, self.text()))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.head, self.text()))
     }
 
     /// The document of an answer that is a yes.

@@ -45,7 +45,10 @@ fn what_is_no_request_ends_no_server() {
         let shown: String = request.chars().take(60).collect();
         let answer = Answer::of(&server.raw(request.as_bytes()));
         // A page that is asked for with a body is handed out, or refused; the rest is refused, or not answered.
-        assert!(answer.is_err() || answer.is_ok_and(|answer| answer.status == 200 || answer.status >= 400), "{shown:?}");
+        assert!(
+            answer.is_err() || answer.is_ok_and(|answer| answer.status == 200 || answer.status >= 400),
+            "{shown:?}"
+        );
         assert_eq!(server.read("/api/session").answer().status, 200, "after {shown:?}: {}", server.said());
     }
 }
@@ -72,7 +75,12 @@ fn live(server: &Server) -> TcpStream {
         head.push(byte[0]);
     }
     let head = Answer::of(&head).unwrap_or_else(|came| panic!("{came}"));
-    assert_eq!((head.status, head.header("content-type").as_str()), (200, "text/event-stream"), "{}", head.head);
+    assert_eq!(
+        (head.status, head.header("content-type").as_str()),
+        (200, "text/event-stream"),
+        "{}",
+        head.head
+    );
     stream
 }
 

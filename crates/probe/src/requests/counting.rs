@@ -119,7 +119,8 @@ impl CountingRequests {
     pub fn unread(&self) -> Option<(u64, u64)> {
         let open = self.tables.connections.iter().filter_map(Result::ok);
         let of_tcp = open.filter(|(_, connection)| connection.peer.port > 0 && connection.arrived_ns > 0);
-        let arrived: BTreeMap<u64, u64> = of_tcp.map(|(socket, connection)| (socket, connection.arrived_ns)).collect();
+        let arrived: BTreeMap<u64, u64> =
+            of_tcp.map(|(socket, connection)| (socket, connection.arrived_ns)).collect();
         arrived.values().min().map(|since_ns| (arrived.len() as u64, *since_ns))
     }
 
@@ -182,7 +183,8 @@ fn places(listening: Listening<'_>, missing: &mut Vec<Missing>) -> Vec<Endpoint>
         }
     }
     if places.len() > PORTS {
-        let why = format_args!("only the first {PORTS} of its {} ports and Unix sockets are counted", places.len());
+        let why =
+            format_args!("only the first {PORTS} of its {} ports and Unix sockets are counted", places.len());
         missing.push(Missing::new(FACT, why));
         places.truncate(PORTS);
     }
@@ -220,7 +222,8 @@ mod tests {
     #[test]
     fn a_server_that_does_not_listen_has_none() {
         let root = Root::live();
-        let refused = CountingRequests::prepare(&root, std::process::id(), Listening::default()).err().unwrap();
+        let refused =
+            CountingRequests::prepare(&root, std::process::id(), Listening::default()).err().unwrap();
         assert!(refused.why.contains("no TCP port"), "{refused:?}");
     }
 

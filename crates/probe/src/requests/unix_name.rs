@@ -38,7 +38,9 @@ mod tests {
         for none in ["", "/run/\u{fffd}", &"a".repeat(108), &format!("@{}", "a".repeat(108))] {
             assert_eq!(unix_name(none), None, "{none}");
         }
-        assert!(unix_name(&"a".repeat(107)).is_some() && unix_name(&format!("@{}", "a".repeat(107))).is_some());
+        assert!(
+            unix_name(&"a".repeat(107)).is_some() && unix_name(&format!("@{}", "a".repeat(107))).is_some()
+        );
     }
 
     proptest::proptest! {

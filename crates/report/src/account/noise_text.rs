@@ -7,8 +7,8 @@ use advise::noise::Verdict;
 use probe::noise::{Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, Left, LongGap, Noise, Policy};
 
 use crate::account::figures::{count, share, time, time_or_dash};
-use crate::terminal_style::Style;
 use crate::grid::{Side, lines};
+use crate::terminal_style::Style;
 use crate::visible::one_line;
 use crate::{absent, number};
 

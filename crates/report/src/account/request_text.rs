@@ -38,7 +38,9 @@ fn line(port: &PortFigures) -> String {
         Endpoint::Unix(name) => format!("Unix socket {}", one_line(name)),
     };
     let queue = port.accept_queue.filter(|queue| queue.waiting > 0).map(|queue| match queue.limit {
-        Some(limit) => format!("; accept queue {} of {}", figures::count(queue.waiting), figures::count(limit)),
+        Some(limit) => {
+            format!("; accept queue {} of {}", figures::count(queue.waiting), figures::count(limit))
+        }
         None => format!("; accept queue {}", figures::count(queue.waiting)),
     });
     format!(
@@ -152,17 +154,11 @@ mod tests {
 
     #[test]
     fn reads_that_are_no_requests_are_said_to_be_none() {
-        let several = PortFigures {
-            counted: Some(Counted::ReadsOfSeveral),
-            overlapping_share: Some(0.97),
-            ..port()
-        };
+        let several =
+            PortFigures { counted: Some(Counted::ReadsOfSeveral), overlapping_share: Some(0.97), ..port() };
         assert!(shown(vec![several], false)[1].starts_with("counted by reads: 97 % of the answers"));
-        let pieces = PortFigures {
-            counted: Some(Counted::ReadsOfPieces),
-            continued_share: Some(0.4),
-            ..port()
-        };
+        let pieces =
+            PortFigures { counted: Some(Counted::ReadsOfPieces), continued_share: Some(0.4), ..port() };
         assert!(shown(vec![pieces], false)[1].contains("40 % of the reads"));
         assert_eq!(shown(vec![PortFigures { counted: None, ..port() }], false).len(), 1);
     }

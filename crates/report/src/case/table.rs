@@ -24,10 +24,10 @@ use crate::case::headline::{self, Headline, Tone};
 use crate::case::next_steps;
 use crate::case::notes;
 use crate::case::result_words;
+pub use crate::terminal_style::Style;
 use crate::visible;
 use columns::{Cell, Colour};
 use page::Page;
-pub use crate::terminal_style::Style;
 use wrap::wrap;
 
 /// Renders the study of the case in `dir` for a terminal. Foreign text (names of commands, interrupts, threads) cannot drive the

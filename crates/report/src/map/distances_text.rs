@@ -9,9 +9,9 @@ use machine::Distances;
 use machine::distances::{Buffer, CoreDistances, CorePair, MemoryCell, MemoryDistances};
 use machine::wording::counted;
 
-use crate::terminal_style::Style;
 use crate::grid::{Side, lines};
 use crate::map::machine_text::size;
+use crate::terminal_style::Style;
 use crate::visible::one_line;
 use crate::{absent, number};
 use figures::{figure, with_interval};

@@ -20,9 +20,10 @@ impl Cell {
     fn words(&self) -> String {
         match self {
             Self::Text(text) => no_formula(text),
-            Self::Number(number) => {
-                number.filter(|number| number.is_finite()).map(|number| number.to_string()).unwrap_or_default()
-            }
+            Self::Number(number) => number
+                .filter(|number| number.is_finite())
+                .map(|number| number.to_string())
+                .unwrap_or_default(),
         }
     }
 }
@@ -43,7 +44,8 @@ pub(crate) fn data_link(html: &mut Html, of: &str, file: &str, heads: &[&str], r
 /// The data as RFC 4180 has them; `None` where the writer fails, which in memory it does not.
 fn csv_text(heads: &[&str], rows: &[Vec<Cell>]) -> Option<Vec<u8>> {
     let to = Vec::new();
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).flexible(true).from_writer(to);
+    let mut writer =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).flexible(true).from_writer(to);
     writer.write_record(heads.iter().map(|head| no_formula(head))).ok()?;
     for row in rows {
         writer.write_record(row.iter().map(Cell::words)).ok()?;
@@ -80,6 +82,8 @@ mod tests {
         data_link(&mut html, "a \"picture\"", "bars.csv", &["a"], &[vec![Cell::Number(Some(1.0))]]);
         let address = STANDARD.encode("a\r\n1\r\n");
         assert!(html.as_str().contains(&format!("href=\"data:text/csv;charset=utf-8;base64,{address}\"")));
-        assert!(html.as_str().contains("download=\"bars.csv\" aria-label=\"Data as CSV: a &quot;picture&quot;\""));
+        assert!(
+            html.as_str().contains("download=\"bars.csv\" aria-label=\"Data as CSV: a &quot;picture&quot;\"")
+        );
     }
 }

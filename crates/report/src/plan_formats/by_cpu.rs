@@ -44,7 +44,12 @@ mod tests {
             },
             acts: Ok(Vec::new()),
         };
-        let all = [of("policy0", "powersave"), of("policy2", "performance"), of("policy3", "performance"), of("x", "")];
+        let all = [
+            of("policy0", "powersave"),
+            of("policy2", "performance"),
+            of("policy3", "performance"),
+            of("x", ""),
+        ];
         let settings: Vec<&PlannedActs> = all.iter().collect();
         let cpus = |list: &str| CpuSet::from_list(list).unwrap();
         let alike = |list: &str| alike(&settings, "frequency-governor", "policy", &cpus(list));

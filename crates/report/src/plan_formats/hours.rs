@@ -61,10 +61,14 @@ fn of_setting(one: &PlannedActs, server: Option<&str>) -> Result<Timed, String> 
     match id.as_str() {
         BOOT_PARAMETERS => return Err("it takes effect when the machine is rebooted, not at an hour".into()),
         "memory-policy" | "unit-environment" | "unit-command" => {
-            return Err("it takes effect when the unit is started, not at an hour; write it without --between".into());
+            return Err(
+                "it takes effect when the unit is started, not at an hour; write it without --between".into(),
+            );
         }
         "irq-affinity" | "irqbalance-banned-irqs" => {
-            return Err("interrupts get their numbers anew at each start; knob device-irqs names the device".into());
+            return Err(
+                "interrupts get their numbers anew at each start; knob device-irqs names the device".into()
+            );
         }
         "kernel-thread-affinity" if target.contains(':') => {
             return Err("a thread has its number for as long as it runs".into());
@@ -75,11 +79,16 @@ fn of_setting(one: &PlannedActs, server: Option<&str>) -> Result<Timed, String> 
         if target.starts_with(guest::OF_SERVER) || target == SERVER || target.starts_with("pid:") {
             return Err("name the guest in the target, as in GUEST/vcpu/0: a process has its number for as long as it runs".into());
         }
-        return Ok(Timed { in_part: Some("it is set for the guest that runs at the beginning of the hours"), ..whole(target) });
+        return Ok(Timed {
+            in_part: Some("it is set for the guest that runs at the beginning of the hours"),
+            ..whole(target)
+        });
     }
     if is_of_processes(&one.planned) {
         let unit = unit_of_target(target, server)?;
-        let in_part = Some("it is set for the processes that run at the beginning of the hours; a restart of the unit ends it");
+        let in_part = Some(
+            "it is set for the processes that run at the beginning of the hours; a restart of the unit ends it",
+        );
         return Ok(Timed { target: unit.clone(), unit: Some(unit), in_part });
     }
     acts(one)?;

@@ -93,10 +93,14 @@ impl Server {
                 self.cpus = Some(cpus);
             }
             "memory-policy" => {
-                let node = only_node(&planned.value).ok_or("the policy takes memory of the CPUs' own node alone")?;
+                let node =
+                    only_node(&planned.value).ok_or("the policy takes memory of the CPUs' own node alone")?;
                 self.balloon.push("pinMemory: true".into());
                 self.balloon.push(format!("preferCloseToDevices: [\"/sys/devices/system/node/node{node}\"]"));
-                page.leave_in_part(planned, "the policy prefers CPUs of this node, and binds to the nodes of those it gets");
+                page.leave_in_part(
+                    planned,
+                    "the policy prefers CPUs of this node, and binds to the nodes of those it gets",
+                );
             }
             "scheduling-policy" => {
                 self.scheduling_class.extend(policy(knobs::scheduling_of(&planned.value)?));
@@ -132,7 +136,8 @@ impl Server {
             for one in settings.iter().filter(|one| one.planned.knob == knob && !is_of_server(&one.planned)) {
                 let of_server = by_cpu::is_about(&one.planned, knob, "policy", cpus);
                 match of_server && value.is_some() {
-                    true => page.leave_in_part(&one.planned, "it goes with the CPUs that the server's balloon gets"),
+                    true => page
+                        .leave_in_part(&one.planned, "it goes with the CPUs that the server's balloon gets"),
                     false => page.leave(
                         &one.planned,
                         "the policy sets clocks by balloon, and not all CPUs of the server's have it alike",

@@ -154,7 +154,10 @@ impl Page {
             if i == 0 {
                 head.extend(left.iter().map(ToString::to_string));
             }
-            FormatFile { path: body.path, text: format!("{}{}{}", body.first, body.comment.lines(&head), body.text) }
+            FormatFile {
+                path: body.path,
+                text: format!("{}{}{}", body.first, body.comment.lines(&head), body.text),
+            }
         };
         let files = files.into_iter().enumerate().map(file).collect();
         Formatted { files, left }

@@ -28,7 +28,9 @@ impl Whose {
     fn words(&self) -> (String, String) {
         match self {
             // A unit lies in slices of any depth: paths have no slash in front, and one behind.
-            Self::Unit(unit) => (unit.clone(), format!("{{\"CgroupContains\": {}}}", json_text(&format!("/{unit}/")))),
+            Self::Unit(unit) => {
+                (unit.clone(), format!("{{\"CgroupContains\": {}}}", json_text(&format!("/{unit}/"))))
+            }
             Self::Process(pid) => (format!("process {pid}"), format!("{{\"TGIDEquals\": {pid}}}")),
             Self::Cgroup(_, path) => {
                 (path.clone(), format!("{{\"CgroupPrefix\": {}}}", json_text(&format!("{path}/"))))
@@ -37,12 +39,7 @@ impl Whose {
     }
 }
 
-pub(super) fn write(
-    settings: &[&PlannedActs],
-    unit: Option<&str>,
-    all: &[(u32, CpuSet)],
-    page: &mut Page,
-) {
+pub(super) fn write(settings: &[&PlannedActs], unit: Option<&str>, all: &[(u32, CpuSet)], page: &mut Page) {
     let mut layers: BTreeMap<Whose, CpuSet> = BTreeMap::new();
     let mut rest: Vec<&Planned> = Vec::new();
     for one in settings {
@@ -163,7 +160,9 @@ fn why_not(knob: &str) -> &'static str {
         "memory-policy" | "cpuset-mems" | "process-memory-nodes" => {
             "a scheduler does not choose where memory comes from; --as systemd"
         }
-        "scheduling-policy" => "a layer has no policy or nice value, and real-time threads are not its own; --as systemd",
+        "scheduling-policy" => {
+            "a layer has no policy or nice value, and real-time threads are not its own; --as systemd"
+        }
         "vcpu-affinity" | "emulator-affinity" | "iothread-affinity" => {
             "libvirt places the threads of its guests: --as libvirt"
         }

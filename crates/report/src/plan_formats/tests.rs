@@ -55,7 +55,8 @@ fn about(settings: &[PlannedActs]) -> Asked<'_> {
 fn in_form(format: PlanFormat) -> Formatted {
     let online = CpuSet::from_list("0-3").unwrap();
     let settings = settings();
-    let asked = Asked { purpose: "quiet\n[Service]", unit: Some("nginx"), online: Some(&online), ..about(&settings) };
+    let asked =
+        Asked { purpose: "quiet\n[Service]", unit: Some("nginx"), online: Some(&online), ..about(&settings) };
     formatted(format, &asked)
 }
 
@@ -190,7 +191,8 @@ fn nothing_is_dropped_in_silence_and_no_text_from_outside_is_a_line() {
         };
         assert!(is_left("process-affinity", "4711") && is_left("swap\npiness", "machine"), "{format:?}");
         assert!(!first.lines().any(|line| line == "[Service]") || format == PlanFormat::Systemd);
-        let purpose = if format == PlanFormat::ScxLayered { r"quiet\\n[Service]" } else { r"quiet\n[Service]" };
+        let purpose =
+            if format == PlanFormat::ScxLayered { r"quiet\\n[Service]" } else { r"quiet\n[Service]" };
         assert!(first.contains(purpose), "{first}");
     }
 }

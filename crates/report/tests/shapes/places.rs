@@ -33,10 +33,18 @@ fn the_machine_is_the_first_picture_and_has_result_and_interrupts_as_text() {
     let first = before.rsplit_once("<section id=\"").unwrap().1;
     assert!(first.starts_with("places\""), "{first}");
     let places = section(&html, "places");
-    for part in ["class=\"cell down\"", ">-23.7 %<", ">irq 21 %<", ">irq 0.3 %<", "against the other CPUs", "class=\"track\""] {
+    for part in [
+        "class=\"cell down\"",
+        ">-23.7 %<",
+        ">irq 21 %<",
+        ">irq 0.3 %<",
+        "against the other CPUs",
+        "class=\"track\"",
+    ] {
         assert!(places.contains(part), "{part} in {places}");
     }
-    let is_better = facts.evidence.against_baseline.iter().any(|contrast| contrast.verdict == Verdict::Better);
+    let is_better =
+        facts.evidence.against_baseline.iter().any(|contrast| contrast.verdict == Verdict::Better);
     assert_eq!(places.contains("The star marks CPU "), is_better);
     assert_eq!(places.contains("No placement is shown to be better than unpinned."), !is_better);
     assert_eq!(places.matches("download=\"machine.csv\"").count(), 1);

@@ -23,7 +23,15 @@ fn machine(count: u32) -> Machine {
     let cpu = |id: u32| {
         let core = id % cores;
         let (package, node) = (Some(core / (cores / 2)), Some(core / (cores / 4)));
-        Cpu { id, online: true, allowed: Some(true), package, node, siblings: Some(threads(count, core, 1)), ..Cpu::default() }
+        Cpu {
+            id,
+            online: true,
+            allowed: Some(true),
+            package,
+            node,
+            siblings: Some(threads(count, core, 1)),
+            ..Cpu::default()
+        }
     };
     let cache = |first| Cache {
         level: 3,
@@ -88,7 +96,9 @@ fn the_picture_of_64_cpus_has_the_numbers_and_the_interrupts_in_its_cells() {
     let places = section(&html, "places");
     let slow = facts.evidence.against_other_cpus.iter().find(|contrast| contrast.cpu == Some(37)).unwrap();
     let change = format!(">{}<", report::number::change(slow.ratio));
-    for part in ["class=\"cell down\"", ">irq 24 %<", ">irq 0.1 %<", &change, "load h7", ">package 1<", ">node 3<"] {
+    for part in
+        ["class=\"cell down\"", ">irq 24 %<", ">irq 0.1 %<", &change, "load h7", ">package 1<", ">node 3<"]
+    {
         assert!(places.contains(part), "{part} in {places}");
     }
     assert_eq!(places.matches("class=\"track\"").count(), 64 + 1, "one a CPU, and one in the legend");

@@ -38,7 +38,8 @@ pub fn collect(
         let listening = Listening { ports: &ports, unix: &surroundings.connections().unix_listeners };
         // A server that does not listen has no requests to miss.
         let listens = !(listening.ports.is_empty() && listening.unix.is_empty());
-        ServerCounters::prepare(root, watched.pids(), listens.then_some(listening)).and_futexes(watched.pids())
+        ServerCounters::prepare(root, watched.pids(), listens.then_some(listening))
+            .and_futexes(watched.pids())
     });
     let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
     let counting = counting.map_err(|why| surroundings.without(why)).ok();

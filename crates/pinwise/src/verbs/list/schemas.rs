@@ -105,9 +105,10 @@ mod tests {
     /// The commands at and below one that have a form for programs, by their words.
     fn with_json(command: &clap::Command, above: &str, found: &mut BTreeSet<String>) {
         let words = format!("{above} {}", command.get_name());
-        let has_json = command.get_arguments().filter(|flag| flag.get_id() == "format").any(|flag| {
-            flag.get_possible_values().iter().any(|form| form.get_name() == "json")
-        });
+        let has_json = command
+            .get_arguments()
+            .filter(|flag| flag.get_id() == "format")
+            .any(|flag| flag.get_possible_values().iter().any(|form| form.get_name() == "json"));
         if has_json {
             found.insert(words.trim().to_string());
         }
@@ -151,7 +152,9 @@ mod tests {
 
     #[test]
     fn a_schema_is_found_by_its_id_and_by_the_command() {
-        for (name, id) in [("map", "map"), ("report", "study"), ("fleet map", "fleet/map"), ("map --diff", "map/diff")] {
+        for (name, id) in
+            [("map", "map"), ("report", "study"), ("fleet map", "fleet/map"), ("map --diff", "map/diff")]
+        {
             assert_eq!(find(name).map(|printed| printed.id), Some(id), "{name}");
         }
         assert!(find("").is_none() && find("capture").is_none());

@@ -146,7 +146,12 @@ fn usual_seconds() -> u32 {
 /// They are not what its schema asks for: which of them, and why.
 pub fn read<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, Fault> {
     serde_json::from_value(Value::Object(arguments)).map_err(|why| {
-        Fault::new(Class::Usage, format!("arguments of {tool}"), why, "send what the schema of the tool asks for")
+        Fault::new(
+            Class::Usage,
+            format!("arguments of {tool}"),
+            why,
+            "send what the schema of the tool asks for",
+        )
     })
 }
 
@@ -165,7 +170,12 @@ pub fn name(key: &str, value: &str) -> Result<(), Fault> {
         }
         _ => return Ok(()),
     };
-    Err(Fault::new(Class::Usage, format!("argument {key}"), cause, "send the name as it is, as the tools list it"))
+    Err(Fault::new(
+        Class::Usage,
+        format!("argument {key}"),
+        cause,
+        "send the name as it is, as the tools list it",
+    ))
 }
 
 /// An option with its value, in one argument: whatever the value is, it is the value.
@@ -187,7 +197,12 @@ pub fn window(seconds: u32) -> Result<u32, Fault> {
         return Ok(seconds);
     }
     let cause = format!("{seconds} s is no window of 1 to {MOST_SECONDS} s");
-    Err(Fault::new(Class::Usage, "argument seconds", cause, "for a longer one run 'pinwise watch' at a shell"))
+    Err(Fault::new(
+        Class::Usage,
+        "argument seconds",
+        cause,
+        "for a longer one run 'pinwise watch' at a shell",
+    ))
 }
 
 #[cfg(test)]
@@ -202,7 +217,15 @@ mod tests {
 
     #[test]
     fn names_of_servers_pass() {
-        for fine in ["nginx", "4711", "/system.slice/db.service", "shop/web-7d9f", "all:redis-server", "my guest", "名前"] {
+        for fine in [
+            "nginx",
+            "4711",
+            "/system.slice/db.service",
+            "shop/web-7d9f",
+            "all:redis-server",
+            "my guest",
+            "名前",
+        ] {
             assert_eq!(name("process", fine), Ok(()), "{fine}");
         }
     }
@@ -210,8 +233,19 @@ mod tests {
     #[test]
     fn hostile_names_are_refused() {
         let long = "x".repeat(MOST_BYTES + 1);
-        let hostile =
-            ["", "-", "--format=svg", "-o/etc/passwd", " nginx", "nginx ", "a\nb", "a\0b", "a\u{202e}b", "a\u{1b}[2J", &long];
+        let hostile = [
+            "",
+            "-",
+            "--format=svg",
+            "-o/etc/passwd",
+            " nginx",
+            "nginx ",
+            "a\nb",
+            "a\0b",
+            "a\u{202e}b",
+            "a\u{1b}[2J",
+            &long,
+        ];
         for hostile in hostile {
             assert_eq!(name("process", hostile).unwrap_err().class, Class::Usage, "{hostile:?}");
         }

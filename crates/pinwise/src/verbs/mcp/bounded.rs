@@ -42,7 +42,10 @@ pub fn bounded(document: &Value, most_bytes: usize) -> Bounded {
             return Bounded { document: kept, left_out: cut.lines() };
         }
     }
-    let all = format!("all of it: even shortened it has more than {} KiB; ask for detail summary", most_bytes >> 10);
+    let all = format!(
+        "all of it: even shortened it has more than {} KiB; ask for detail summary",
+        most_bytes >> 10
+    );
     Bounded { document: Value::Null, left_out: vec![all] }
 }
 
@@ -196,7 +199,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shortened_enough_is_named() {
-        let names: Map<String, Value> = (0..64).map(|n| (format!("key{n}"), json!("y".repeat(400)))).collect();
+        let names: Map<String, Value> =
+            (0..64).map(|n| (format!("key{n}"), json!("y".repeat(400)))).collect();
         let cut = bounded(&Value::Object(names), 1024);
         assert!(cut.document.is_null() && cut.left_out[0].starts_with("all of it"), "{:?}", cut.left_out);
     }

@@ -8,8 +8,8 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::arguments::{
-    self, CaseArguments, CompareArguments, Detail, DiagnoseArguments, ExplainArguments, MOST_CASES, MapArguments,
-    NoSubject, WatchArguments,
+    self, CaseArguments, CompareArguments, Detail, DiagnoseArguments, ExplainArguments, MOST_CASES,
+    MapArguments, NoSubject, WatchArguments,
 };
 use super::case_folder::{CaseFolder, Cases};
 use super::reply::Reply;
@@ -58,7 +58,9 @@ pub fn asked(tool: ToolName, arguments: JsonObject, cases: Option<&CaseFolder>) 
         ToolName::Explain => explain(arguments::read(tool.name(), arguments)?, folder(cases)?),
         ToolName::Compare => compare(arguments::read(tool.name(), arguments)?, folder(cases)?),
         ToolName::Status => plain(arguments::read(tool.name(), arguments)?, &["status"], said::status::of),
-        ToolName::Knobs => plain(arguments::read(tool.name(), arguments)?, &["list", "knobs"], said::knobs::of),
+        ToolName::Knobs => {
+            plain(arguments::read(tool.name(), arguments)?, &["list", "knobs"], said::knobs::of)
+        }
     }
 }
 
@@ -133,7 +135,12 @@ fn explain(asked: ExplainArguments, cases: &CaseFolder) -> Result<Asked, Fault> 
 fn compare(asked: CompareArguments, cases: &CaseFolder) -> Result<Asked, Fault> {
     if !(2..=MOST_CASES).contains(&asked.cases.len()) {
         let cause = format!("{} are not 2 to {MOST_CASES} cases", asked.cases.len());
-        return Err(Fault::new(Class::Usage, "argument cases", cause, "send the ids that the tool 'cases' lists"));
+        return Err(Fault::new(
+            Class::Usage,
+            "argument cases",
+            cause,
+            "send the ids that the tool 'cases' lists",
+        ));
     }
     let mut command = vec!["compare".to_string()];
     for id in &asked.cases {
@@ -154,7 +161,9 @@ fn of_a_window(seconds: u32) -> Duration {
 
 fn folder(cases: Option<&CaseFolder>) -> Result<&CaseFolder, Fault> {
     let remedy = "have the user register it as 'pinwise mcp DIR', with the folder that holds the cases";
-    cases.ok_or_else(|| Fault::new(Class::Usage, "cases", "this server was started without a folder of cases", remedy))
+    cases.ok_or_else(|| {
+        Fault::new(Class::Usage, "cases", "this server was started without a folder of cases", remedy)
+    })
 }
 
 /// A path as an argument.
@@ -211,14 +220,28 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/cases");
         let folder = CaseFolder::open(std::path::Path::new(path)).unwrap();
         let id = "receive-work-on-cpu-1";
-        let explain = |arguments: Value| asked(ToolName::Explain, arguments.as_object().cloned().unwrap(), Some(&folder));
-        let Work::Verb { command, .. } = explain(json!({"case": id, "arm": "cpu 1"})).unwrap().work else { panic!() };
+        let explain = |arguments: Value| {
+            asked(ToolName::Explain, arguments.as_object().cloned().unwrap(), Some(&folder))
+        };
+        let Work::Verb { command, .. } = explain(json!({"case": id, "arm": "cpu 1"})).unwrap().work else {
+            panic!()
+        };
         assert!(command[1].starts_with('/') && command[1].ends_with(id), "{command:?}");
         assert_eq!(command[2..], ["--arm=cpu 1"]);
-        for hostile in [json!({"case": id, "arm": "--prove"}), json!({"case": "--prove"}), json!({"case": id, "against": "a"})] {
+        for hostile in [
+            json!({"case": id, "arm": "--prove"}),
+            json!({"case": "--prove"}),
+            json!({"case": id, "against": "a"}),
+        ] {
             assert!(explain(hostile.clone()).is_err(), "{hostile}");
         }
-        let compare = |cases: Value| asked(ToolName::Compare, json!({"cases": cases}).as_object().cloned().unwrap(), Some(&folder));
-        assert!(compare(json!([id])).is_err() && compare(json!([id, "../x"])).is_err() && compare(json!(vec![id; 9])).is_err());
+        let compare = |cases: Value| {
+            asked(ToolName::Compare, json!({"cases": cases}).as_object().cloned().unwrap(), Some(&folder))
+        };
+        assert!(
+            compare(json!([id])).is_err()
+                && compare(json!([id, "../x"])).is_err()
+                && compare(json!(vec![id; 9])).is_err()
+        );
     }
 }

@@ -84,8 +84,9 @@ impl CaseFolder {
     /// # Errors
     /// It is no id; there is no such case below the folder; a link is on the way or in it, which could lead elsewhere.
     pub fn find(&self, id: &str) -> Result<PathBuf, Fault> {
-        let refused =
-            |cause: &str| Fault::new(Class::Usage, format!("case {}", shown(id)), cause, "see the tool 'cases'");
+        let refused = |cause: &str| {
+            Fault::new(Class::Usage, format!("case {}", shown(id)), cause, "see the tool 'cases'")
+        };
         let mut path = self.path.clone();
         if id != "." {
             for part in id.split('/') {
@@ -162,7 +163,8 @@ mod tests {
         for (id, made) in [("old", 1), ("of/web7/new", 2)] {
             let case = place.path().join("cases").join(id);
             std::fs::create_dir_all(case.join("trials")).unwrap();
-            let study = format!("made_unix_s = {made}\n[recipe]\nname = \"{made}\"\nmetric = \"requests_per_s\"\n");
+            let study =
+                format!("made_unix_s = {made}\n[recipe]\nname = \"{made}\"\nmetric = \"requests_per_s\"\n");
             std::fs::write(case.join(STUDY), study).unwrap();
         }
         std::fs::create_dir_all(place.path().join("elsewhere")).unwrap();
@@ -195,8 +197,29 @@ mod tests {
         symlink(place.path().join("elsewhere"), place.path().join("cases/link")).unwrap();
         let absolute = place.path().join("elsewhere").display().to_string();
         let hostile = [
-            "", ".", "..", "../elsewhere", "old/..", "old/../../elsewhere", "./old", "old/", "/", "//old", "link", "link/",
-            "-old", "of", "of/web7", "old/trials", "none", "old\0", "old\n", "of//web7/new", "~", "$HOME", &absolute,
+            "",
+            ".",
+            "..",
+            "../elsewhere",
+            "old/..",
+            "old/../../elsewhere",
+            "./old",
+            "old/",
+            "/",
+            "//old",
+            "link",
+            "link/",
+            "-old",
+            "of",
+            "of/web7",
+            "old/trials",
+            "none",
+            "old\0",
+            "old\n",
+            "of//web7/new",
+            "~",
+            "$HOME",
+            &absolute,
         ];
         for id in hostile {
             assert_eq!(folder.find(id).unwrap_err().class, Class::Usage, "{id:?}");

@@ -76,6 +76,9 @@ mod tests {
             assert!(listed.problem.is_some() && listed.name.is_none() && listed.id == "a/b", "{text}");
         }
         std::fs::write(&study, "[recipe]\nname = \"\"").unwrap();
-        assert_eq!(Listed::of(&study, &[]), Listed { id: ".".into(), name: None, metric: None, made_unix_s: None, problem: None });
+        assert_eq!(
+            Listed::of(&study, &[]),
+            Listed { id: ".".into(), name: None, metric: None, made_unix_s: None, problem: None }
+        );
     }
 }

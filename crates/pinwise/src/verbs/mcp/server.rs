@@ -90,7 +90,12 @@ impl ServerHandler for Server {
 
 fn too_many(tool: ToolName) -> Fault {
     let cause = format!("{MOST_CALLS} calls are at work or wait for their turn");
-    Fault::new(Class::MachineLacks, format!("tool {}", tool.name()), cause, "call it again when one of them has been answered")
+    Fault::new(
+        Class::MachineLacks,
+        format!("tool {}", tool.name()),
+        cause,
+        "call it again when one of them has been answered",
+    )
 }
 
 fn cancelled(tool: ToolName) -> Fault {

@@ -6,7 +6,8 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::arguments::{
-    CaseArguments, CompareArguments, DiagnoseArguments, ExplainArguments, MapArguments, NoSubject, WatchArguments,
+    CaseArguments, CompareArguments, DiagnoseArguments, ExplainArguments, MapArguments, NoSubject,
+    WatchArguments,
 };
 
 /// What the assistant has to know before it asks anything.
@@ -193,7 +194,12 @@ mod tests {
         assert_eq!(tools.len(), ALL.len());
         for tool in tools {
             let hints = tool.annotations.unwrap();
-            assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)), "{}", tool.name);
+            assert_eq!(
+                (hints.read_only_hint, hints.destructive_hint),
+                (Some(true), Some(false)),
+                "{}",
+                tool.name
+            );
             assert!(tool.description.unwrap().contains("Costs"), "{}", tool.name);
             assert_eq!(ToolName::find(&tool.name).unwrap().name(), tool.name);
         }

@@ -92,7 +92,8 @@ fn nodes(root: &Root) -> Vec<(u32, CpuSet)> {
     const FOLDER: &str = "/sys/devices/system/node";
     let names = root.list(FOLDER).unwrap_or_default();
     let numbers = names.iter().filter_map(|name| name.strip_prefix("node")?.parse::<u32>().ok());
-    let with_cpus = |node: u32| root.cpu_list(format!("{FOLDER}/node{node}/cpulist")).ok().map(|cpus| (node, cpus));
+    let with_cpus =
+        |node: u32| root.cpu_list(format!("{FOLDER}/node{node}/cpulist")).ok().map(|cpus| (node, cpus));
     numbers.map(with_cpus).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 

@@ -16,7 +16,9 @@ use translation::{Translation, mask};
 pub(super) fn advice(root: &Root, text: &str) -> Advice {
     let mut translation = Translation::new(root);
     match compute_cpus(text) {
-        Some(cpus) => translation.take(PIN, SERVER, &cpus.to_list(), "--get-cpu-mask: the CPUs of the application"),
+        Some(cpus) => {
+            translation.take(PIN, SERVER, &cpus.to_list(), "--get-cpu-mask: the CPUs of the application")
+        }
         None if dry_run::is_one(text) => dry_run::translate(text, &mut translation),
         None => options::translate(&yaml::parse(text), &mut translation),
     }

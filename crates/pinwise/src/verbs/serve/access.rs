@@ -109,7 +109,9 @@ impl Access {
     fn check_token(&self, headers: &HeaderMap) -> Result<(), Denied> {
         let given = values(headers, "authorization");
         match given.as_slice() {
-            [given] if given.strip_prefix("Bearer ").is_some_and(|token| is_same(token, &self.token)) => Ok(()),
+            [given] if given.strip_prefix("Bearer ").is_some_and(|token| is_same(token, &self.token)) => {
+                Ok(())
+            }
             _ => Err(Denied::NoToken),
         }
     }
@@ -152,12 +154,18 @@ impl Denied {
             Self::ForeignHost => {
                 let remedy = "open the address that pinwise serve has printed; through a tunnel, forward the same port: \
                     ssh -L 9119:127.0.0.1:9119 HOST";
-                (StatusCode::MISDIRECTED_REQUEST, ["misdirected", "Host", "the request names another host or port", remedy])
+                (
+                    StatusCode::MISDIRECTED_REQUEST,
+                    ["misdirected", "Host", "the request names another host or port", remedy],
+                )
             }
             Self::ForeignOrigin => (forbidden, [denied, "Origin", "another page sent the request", reload]),
             Self::NoToken => {
                 let remedy = "open the address that pinwise serve has printed, with all that follows #token=";
-                (StatusCode::UNAUTHORIZED, ["unauthorized", "Authorization", "the token is missing or wrong", remedy])
+                (
+                    StatusCode::UNAUTHORIZED,
+                    ["unauthorized", "Authorization", "the token is missing or wrong", remedy],
+                )
             }
             Self::ChangesNotAllowed => {
                 let remedy = "start it as root with: pinwise serve --allow-changes";
@@ -167,8 +175,12 @@ impl Denied {
                 let remedy = "start it as root: sudo pinwise serve --allow-changes";
                 (forbidden, [denied, "pinwise serve", "it does not run as root", remedy])
             }
-            Self::NoOrigin => (forbidden, [denied, "Origin", "the request does not say which page sent it", reload]),
-            Self::WrongCsrf => (forbidden, [denied, "X-Pinwise-CSRF", "it is missing or not that of this server", reload]),
+            Self::NoOrigin => {
+                (forbidden, [denied, "Origin", "the request does not say which page sent it", reload])
+            }
+            Self::WrongCsrf => {
+                (forbidden, [denied, "X-Pinwise-CSRF", "it is missing or not that of this server", reload])
+            }
             Self::NotJson => (forbidden, [denied, "Content-Type", "it is not application/json", reload]),
         }
     }

@@ -27,12 +27,20 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         match self {
             Self::Fault(fault) => (status_of(fault.class), Json(json!({ "error": fault }))).into_response(),
-            Self::Busy(what) => {
-                error(StatusCode::TOO_MANY_REQUESTS, "busy", "pinwise serve", what, "ask again when it has ended")
-            }
-            Self::NotFound(what) => {
-                error(StatusCode::NOT_FOUND, "not-found", &what, "there is nothing of this name here", "reload the page")
-            }
+            Self::Busy(what) => error(
+                StatusCode::TOO_MANY_REQUESTS,
+                "busy",
+                "pinwise serve",
+                what,
+                "ask again when it has ended",
+            ),
+            Self::NotFound(what) => error(
+                StatusCode::NOT_FOUND,
+                "not-found",
+                &what,
+                "there is nothing of this name here",
+                "reload the page",
+            ),
         }
     }
 }
@@ -73,7 +81,8 @@ mod tests {
         let fault = Fault::new(Class::Usage, "--for", "0 s is no window", "1 to 30");
         let (status, body) = parts(fault.into()).await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
-        let error = json!({ "class": "usage", "object": "--for", "cause": "0 s is no window", "remedy": "1 to 30" });
+        let error =
+            json!({ "class": "usage", "object": "--for", "cause": "0 s is no window", "remedy": "1 to 30" });
         assert_eq!(body, json!({ "error": error }));
     }
 
@@ -91,6 +100,8 @@ mod tests {
         assert_eq!(status_of(Class::NotPermitted), StatusCode::FORBIDDEN);
         assert_eq!(status_of(Class::MachineLacks), StatusCode::CONFLICT);
         assert_eq!(status_of(Class::No), StatusCode::CONFLICT);
-        assert!(status_of(Class::WorkloadFailed).is_server_error() && status_of(Class::Storage).is_server_error());
+        assert!(
+            status_of(Class::WorkloadFailed).is_server_error() && status_of(Class::Storage).is_server_error()
+        );
     }
 }

@@ -12,7 +12,9 @@ pub(super) async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let ended = spawn_blocking(work).await;
-    ended.unwrap_or_else(|error| Err(Fault::new(Class::Storage, object, error, "report this as a bug of pinwise")))
+    ended.unwrap_or_else(|error| {
+        Err(Fault::new(Class::Storage, object, error, "report this as a bug of pinwise"))
+    })
 }
 
 #[cfg(test)]
@@ -21,7 +23,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_panics_is_a_fault_of_one_request() {
-        let fault = beside("the list of cases", || -> Result<(), Fault> { panic!("on purpose") }).await.unwrap_err();
+        let fault =
+            beside("the list of cases", || -> Result<(), Fault> { panic!("on purpose") }).await.unwrap_err();
         assert_eq!((fault.class, fault.object.as_str()), (Class::Storage, "the list of cases"));
         assert_eq!(beside("a number", || Ok(7)).await.unwrap(), 7);
     }

@@ -124,7 +124,8 @@ async fn feed_takers(frames: Sender<Frame>) {
     let mut good_for = 0;
     loop {
         if good_for == 0 {
-            let watched = own_verb::json(&["watch".into(), "--for".into(), WINDOW.into()], WATCH_AT_MOST).await;
+            let watched =
+                own_verb::json(&["watch".into(), "--for".into(), WINDOW.into()], WATCH_AT_MOST).await;
             event = figures::takers(watched, unix_s());
             good_for = if event["takers"].is_null() { RETRY_AFTER } else { 1 };
         }
@@ -144,7 +145,8 @@ struct Reading {
 
 impl Reading {
     fn take() -> Self {
-        let of = |path: &str| read_text(Path::new(path), MOST_BYTES).map_err(|error| format!("{path}: {error}"));
+        let of =
+            |path: &str| read_text(Path::new(path), MOST_BYTES).map_err(|error| format!("{path}: {error}"));
         let (stat, interrupts) = (of("/proc/stat"), of("/proc/interrupts"));
         Self { at: Instant::now(), at_unix_s: unix_s(), stat, interrupts }
     }
@@ -153,8 +155,12 @@ impl Reading {
     fn since(&self, before: &Self) -> [(&'static str, Value); 2] {
         let seconds = self.at.saturating_duration_since(before.at).as_secs_f64();
         let cpus = figures::cpus(as_text(&before.stat), as_text(&self.stat), self.at_unix_s);
-        let interrupts =
-            figures::interrupts(as_text(&before.interrupts), as_text(&self.interrupts), seconds, self.at_unix_s);
+        let interrupts = figures::interrupts(
+            as_text(&before.interrupts),
+            as_text(&self.interrupts),
+            seconds,
+            self.at_unix_s,
+        );
         [("cpus", cpus), ("interrupts", interrupts)]
     }
 }
@@ -203,7 +209,8 @@ mod tests {
             stat,
             interrupts: Err("/proc/interrupts: no such file".into()),
         };
-        let [(_, cpus), (_, interrupts)] = reading(Err("/proc/stat: gone".into())).since(&reading(Ok("cpu0 1 2 3 4\n".into())));
+        let [(_, cpus), (_, interrupts)] =
+            reading(Err("/proc/stat: gone".into())).since(&reading(Ok("cpu0 1 2 3 4\n".into())));
         assert!(cpus["cpus"].is_null() && interrupts["lines"].is_null());
         assert_eq!(cpus["missing"][0]["why"], "/proc/stat: gone");
         assert_eq!(interrupts["missing"][0]["why"], "/proc/interrupts: no such file");

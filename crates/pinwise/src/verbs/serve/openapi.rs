@@ -20,7 +20,8 @@ mod tests {
     use crate::verbs::serve::router;
 
     /// What changes the machine: the routes below `/api/changes`.
-    const CHANGING: [&str; 4] = ["/api/changes/plan", "/api/changes/apply", "/api/changes/confirm", "/api/changes/undo"];
+    const CHANGING: [&str; 4] =
+        ["/api/changes/plan", "/api/changes/apply", "/api/changes/confirm", "/api/changes/undo"];
 
     fn description() -> Value {
         serde_json::from_str(DESCRIPTION).unwrap()

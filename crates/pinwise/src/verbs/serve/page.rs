@@ -100,7 +100,16 @@ mod tests {
         assert_eq!(asset("/"), asset("/index.html"));
         assert_eq!(asset("/page.js").map(|(kind, _)| kind), Some(SCRIPT));
         assert!(asset("/pure/heat.js").is_some());
-        for other in ["/page.rs", "/pure", "/pure/", "//page.js", "/../page.rs", "/page.js/", "/%70age.js", "/api/session"] {
+        for other in [
+            "/page.rs",
+            "/pure",
+            "/pure/",
+            "//page.js",
+            "/../page.rs",
+            "/page.js/",
+            "/%70age.js",
+            "/api/session",
+        ] {
             assert_eq!(asset(other), None, "{other}");
         }
     }
@@ -124,11 +133,18 @@ mod tests {
             let text = text(bytes);
             if *kind == HTML {
                 let is_listener = |word: &str| word.starts_with("on") && word.contains('=');
-                assert!(!text.contains("<style") && !text.contains("style=") && !text.split_whitespace().any(is_listener), "{name}");
+                assert!(
+                    !text.contains("<style")
+                        && !text.contains("style=")
+                        && !text.split_whitespace().any(is_listener),
+                    "{name}"
+                );
                 assert_eq!(text.matches("<script").count(), text.matches("></script>").count(), "{name}");
             }
             let refused = ["setAttribute(\"style\"", "{ style:", ", style:", "eval(", "new Function"];
-            for way in refused.into_iter().chain(["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"]) {
+            for way in
+                refused.into_iter().chain(["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"])
+            {
                 assert!(!text.contains(way), "{name} has {way}");
             }
         }
@@ -138,7 +154,10 @@ mod tests {
     fn nothing_is_loaded_from_elsewhere_and_every_import_is_a_file_of_the_page() {
         for (name, _, bytes) in FILES {
             let text = text(bytes);
-            assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("@import"), "{name}");
+            assert!(
+                !text.contains("http://") && !text.contains("https://") && !text.contains("@import"),
+                "{name}"
+            );
             let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("/{folder}"));
             for from in text.split("from \"./").skip(1) {
                 let path = format!("{folder}/{}", from.split('"').next().unwrap());

@@ -43,7 +43,8 @@ pub(super) async fn session(State(served): State<Served>) -> Answered {
 
 /// The events of the hub.
 pub(super) async fn live(State(served): State<Served>) -> Result<Response, Refusal> {
-    let events = served.live.subscribe().ok_or(Refusal::Busy("too many pages look at the machine already"))?;
+    let events =
+        served.live.subscribe().ok_or(Refusal::Busy("too many pages look at the machine already"))?;
     Ok(Sse::new(events).keep_alive(KeepAlive::new()).into_response())
 }
 
@@ -65,12 +66,21 @@ fn diagnosis(asked: &[(String, String)]) -> Result<(Vec<String>, u64), Fault> {
     for (name, value) in asked {
         match name.as_str() {
             "process" if !value.is_empty() && !value.contains('\0') => process = Some(value),
-            "process" => return Err(wrong("process", "it names nothing", "name a unit, a process or its number")),
+            "process" => {
+                return Err(wrong("process", "it names nothing", "name a unit, a process or its number"));
+            }
             "for_s" => {
                 let given = value.parse::<u64>().ok().filter(|given| DIAGNOSIS_S.contains(given));
-                window_s = given.ok_or_else(|| wrong("for_s", "it is no length that is allowed", "choose 1 to 30"))?;
+                window_s = given
+                    .ok_or_else(|| wrong("for_s", "it is no length that is allowed", "choose 1 to 30"))?;
             }
-            _ => return Err(wrong("the query", "it has something else than process and for_s", "leave it out")),
+            _ => {
+                return Err(wrong(
+                    "the query",
+                    "it has something else than process and for_s",
+                    "leave it out",
+                ));
+            }
         }
     }
     let mut arguments = vec!["diagnose".to_string(), format!("--for={window_s}s")];
@@ -88,7 +98,8 @@ mod tests {
     use super::*;
 
     fn of(asked: &[(&str, &str)]) -> Result<(Vec<String>, u64), Fault> {
-        let asked: Vec<(String, String)> = asked.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let asked: Vec<(String, String)> =
+            asked.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         diagnosis(&asked)
     }
 
@@ -96,14 +107,25 @@ mod tests {
     fn a_diagnosis_is_of_a_server_or_of_the_machine() {
         assert_eq!(of(&[]).unwrap(), (vec!["diagnose".into(), "--for=10s".into()], 10));
         let (arguments, window_s) = of(&[("process", "nginx"), ("for_s", "3")]).unwrap();
-        assert_eq!((arguments, window_s), (vec!["diagnose".into(), "--for=3s".into(), "--process=nginx".into()], 3));
+        assert_eq!(
+            (arguments, window_s),
+            (vec!["diagnose".into(), "--for=3s".into(), "--process=nginx".into()], 3)
+        );
     }
 
     #[test]
     fn no_value_becomes_a_flag_or_a_long_window() {
         let (arguments, _) = of(&[("process", "--keep=/etc/passwd")]).unwrap();
         assert_eq!(arguments[2], "--process=--keep=/etc/passwd");
-        for asked in [("for_s", "0"), ("for_s", "31"), ("for_s", "1s"), ("for_s", ""), ("for_s", "-1"), ("process", ""), ("keep", "x")] {
+        for asked in [
+            ("for_s", "0"),
+            ("for_s", "31"),
+            ("for_s", "1s"),
+            ("for_s", ""),
+            ("for_s", "-1"),
+            ("process", ""),
+            ("keep", "x"),
+        ] {
             assert_eq!(of(&[asked]).unwrap_err().class, Class::Usage, "{asked:?}");
         }
         assert!(of(&[("process", "a\0b")]).is_err());

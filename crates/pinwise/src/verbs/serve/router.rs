@@ -47,7 +47,8 @@ pub(super) fn paths() -> impl Iterator<Item = &'static str> {
 
 /// The whole server.
 pub(super) fn routes(served: Served) -> Router {
-    let reading = READING.into_iter().fold(Router::new(), |router, (path, answer)| router.route(path, answer()));
+    let reading =
+        READING.into_iter().fold(Router::new(), |router, (path, answer)| router.route(path, answer()));
     reading
         .nest("/api/changes", changes::routes())
         .fallback(get(asset))

@@ -98,7 +98,10 @@ fn requests_are_those_of_the_driver_and_their_times_lie_within_its_latency() {
     // One that the driver did not wait for may have been answered.
     let (completed, unfinished) = (number(&figures["completed"]), number(&figures["unfinished"]));
     let answered = number(&port["answered"]);
-    assert!((completed..=completed + unfinished).contains(&answered), "{completed} {unfinished}: {requests:#}");
+    assert!(
+        (completed..=completed + unfinished).contains(&answered),
+        "{completed} {unfinished}: {requests:#}"
+    );
     let peers = port["peers"].as_array().unwrap();
     assert_eq!((peers.len(), &peers[0]["address"]), (1, &json!("127.0.0.1")), "{requests:#}");
     assert_eq!(number(&peers[0]["answered"]), answered);

@@ -31,7 +31,10 @@ pub enum Value {
 }
 
 impl Cell {
-    pub(crate) fn text<'a>(name: impl Into<Cow<'static, str>>, text: impl Into<Option<Cow<'a, str>>>) -> Self {
+    pub(crate) fn text<'a>(
+        name: impl Into<Cow<'static, str>>,
+        text: impl Into<Option<Cow<'a, str>>>,
+    ) -> Self {
         Self { name: name.into(), value: Value::Text(text.into().map(Cow::into_owned)) }
     }
 

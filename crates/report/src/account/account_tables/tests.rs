@@ -78,7 +78,9 @@ fn what_a_thread_slept_for_is_0_where_it_was_not_that_and_empty_where_nobody_say
     let cells = |thread: &ThreadAccount| {
         let values: Vec<_> = rows::thread(thread)
             .into_iter()
-            .filter(|cell| ["asleep_input_ns", "asleep_input_count", "asleep_futex_ns"].contains(&&*cell.name))
+            .filter(|cell| {
+                ["asleep_input_ns", "asleep_input_count", "asleep_futex_ns"].contains(&&*cell.name)
+            })
             .map(|cell| cell.value)
             .collect();
         values

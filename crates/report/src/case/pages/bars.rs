@@ -134,7 +134,9 @@ fn shades(heat: &Heat) -> String {
         true => format!(
             " For counts that is {us:.1} us an event, which the timer's interrupt was measured to cost here; that the others cost as much is an assumption."
         ),
-        false => format!(" For counts that is {us:.1} us an event, an assumption: the cost was not measured here."),
+        false => {
+            format!(" For counts that is {us:.1} us an event, an assumption: the cost was not measured here.")
+        }
     };
     colour + &counts
 }
@@ -212,5 +214,11 @@ fn heat_data(html: &mut Html, heat: &Heat) {
         })
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
-    data_link(html, "interrupts by CPU", "interrupts.csv", &["row", "cpu", "rate", "unit", "percent_of_cpu"], &rows);
+    data_link(
+        html,
+        "interrupts by CPU",
+        "interrupts.csv",
+        &["row", "cpu", "rate", "unit", "percent_of_cpu"],
+        &rows,
+    );
 }

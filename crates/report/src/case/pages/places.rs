@@ -43,7 +43,11 @@ impl Page for Places {
         }
         let shown = Shown { placements: &tried, lettered: lettered(&tried) };
         if !bars::claims_may_be_made(facts) {
-            html.element("p", &[("class", &"warning")], "No claim is made from these figures: see the controls above.");
+            html.element(
+                "p",
+                &[("class", &"warning")],
+                "No claim is made from these figures: see the controls above.",
+            );
         }
         what_is_drawn(&mut html, &shown, interrupts.is_ok(), facts.evidence.precision.margin);
         let overlay = cells::overlay(facts, &shown, interrupts.as_ref().ok());
@@ -71,7 +75,11 @@ impl Shown<'_> {
 
     /// The letters of the placements that hold this CPU, each by its place.
     fn letters_on(&self, cpu: u32) -> impl Iterator<Item = (usize, &Tried<'_>)> {
-        self.lettered.iter().enumerate().filter(move |(_, tried)| tried.cpus.contains(cpu)).map(|(i, tried)| (i, *tried))
+        self.lettered
+            .iter()
+            .enumerate()
+            .filter(move |(_, tried)| tried.cpus.contains(cpu))
+            .map(|(i, tried)| (i, *tried))
     }
 }
 
@@ -101,13 +109,14 @@ enum Entry {
 
 fn what_is_drawn(html: &mut Html, shown: &Shown, has_interrupts: bool, margin: f64) {
     let own = shown.placements.cpus.iter().map(|(_, tried)| tried.outcome);
-    let present: BTreeSet<Outcome> =
-        own.chain(shown.lettered.iter().map(|tried| tried.outcome)).collect();
+    let present: BTreeSet<Outcome> = own.chain(shown.lettered.iter().map(|tried| tried.outcome)).collect();
     let signed = present.into_iter().filter(|outcome| cells::sign(*outcome).is_some());
     let mut entries: Vec<(Entry, String)> =
         signed.map(|outcome| (Entry::Outcome(outcome), words::outcome(outcome, margin))).collect();
     entries.extend(shown.placements.best.map(|_| (Entry::Best, "the most gained".to_string())));
-    entries.extend(has_interrupts.then(|| (Entry::Interrupts, "share of the CPU that interrupts take".to_string())));
+    entries.extend(
+        has_interrupts.then(|| (Entry::Interrupts, "share of the CPU that interrupts take".to_string())),
+    );
     let entries: Vec<(Entry, &str)> = entries.iter().map(|(entry, words)| (*entry, words.as_str())).collect();
     if !entries.is_empty() {
         legend(html, &entries, &sample);

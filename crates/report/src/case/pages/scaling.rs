@@ -1,9 +1,9 @@
 //! How far the server scales: one curve an order of filling, and the numbers of the law.
 
-use study::{Evidence, Facts};
 use study::evidence::Growth;
 use study::recipe::Fill;
 use study::statistics::scaling::Scaling;
+use study::{Evidence, Facts};
 
 use super::{About, Page};
 use crate::case::drawings::growth;

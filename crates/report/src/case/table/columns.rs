@@ -2,8 +2,8 @@
 
 use crate::display_width;
 
-use crate::terminal_style::Style;
 use super::wrap::wrap;
+use crate::terminal_style::Style;
 
 /// What a cell's colour stands for; the words say the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

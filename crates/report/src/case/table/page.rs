@@ -1,9 +1,9 @@
 //! The text of the terminal table while it grows: headings and paragraphs.
 
 use super::columns::{Cell, Colour};
-use crate::terminal_style::Style;
 use super::wrap::wrap;
 use crate::display_width;
+use crate::terminal_style::Style;
 use crate::visible;
 
 /// The text so far.

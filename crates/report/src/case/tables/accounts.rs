@@ -40,9 +40,8 @@ pub(super) fn lines(side: &'static str, terms: &Terms) -> Vec<Line> {
 
 pub(super) fn row(of: &OfTrial<'_>, line: &Line) -> Vec<Cell> {
     let part = line.part.as_ref().and_then(|part| serde_json::to_value(part).ok()).unwrap_or_default();
-    let part_word = |key: &str| -> Option<Cow<'static, str>> {
-        part[key].as_str().map(|word| word.to_string().into())
-    };
+    let part_word =
+        |key: &str| -> Option<Cow<'static, str>> { part[key].as_str().map(|word| word.to_string().into()) };
     // Which program, kind of interrupt or reason, of parts of which there are several.
     let name = ["name", "source", "reason"].into_iter().find_map(part_word);
     of.before([

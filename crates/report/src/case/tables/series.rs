@@ -34,7 +34,8 @@ pub(super) fn row(of: &OfTrial<'_>, outcome: &Outcome, interval: &Interval) -> V
         Cell::real("completed_per_s", per_s),
     ]);
     // An interval in which nothing was completed has none.
-    let known: BTreeMap<String, f64> = Latency::from_text(latency).map(|all| all.figures()).unwrap_or_default();
+    let known: BTreeMap<String, f64> =
+        Latency::from_text(latency).map(|all| all.figures()).unwrap_or_default();
     cells.extend(LATENCIES_US.map(|name| Cell::real(name, known.get(name).copied())));
     cells
 }

@@ -5,8 +5,7 @@ use study::{Case, schedule};
 
 use super::*;
 
-const ALL: [Table; 5] =
-    [Table::Trials, Table::Series, Table::Latencies, Table::Accounts, Table::Counters];
+const ALL: [Table; 5] = [Table::Trials, Table::Series, Table::Latencies, Table::Accounts, Table::Counters];
 
 /// A recorded case, without observed blocks.
 fn facts() -> (Case, Facts) {

@@ -129,7 +129,11 @@ mod tests {
         let names = ["arm", "figure_arm", "requests_per_s"].map(String::from);
         let of: Vec<(String, String)> =
             columns(names.into()).into_iter().map(|column| (column.figure, column.column)).collect();
-        let expected = [("arm", "figure_figure_arm"), ("figure_arm", "figure_arm"), ("requests_per_s", "requests_per_s")];
+        let expected = [
+            ("arm", "figure_figure_arm"),
+            ("figure_arm", "figure_arm"),
+            ("requests_per_s", "requests_per_s"),
+        ];
         assert_eq!(of, expected.map(|(figure, column)| (figure.to_string(), column.to_string())));
     }
 }

@@ -98,8 +98,15 @@ mod tests {
             interval: None,
         };
         let words = ("+30.0 us".to_string(), "[+28.0, +32.0]".to_string());
-        let step = Step { name: "waiting for a CPU", by, interval: Some((28.0, 32.0)), words, fill: Fill::More };
-        Waterfall { title: "t".into(), axis: "us".into(), from: total(100.0), steps: vec![step], to: total(130.0) }
+        let step =
+            Step { name: "waiting for a CPU", by, interval: Some((28.0, 32.0)), words, fill: Fill::More };
+        Waterfall {
+            title: "t".into(),
+            axis: "us".into(),
+            from: total(100.0),
+            steps: vec![step],
+            to: total(130.0),
+        }
     }
 
     #[test]

@@ -149,11 +149,7 @@ pub fn layout_noted(outline: &Outline, overlay: &Overlay) -> Scene {
     lay_out(outline, Some(overlay), |page, width| foot::emit_marks(page, outline, width))
 }
 
-fn lay_out(
-    outline: &Outline,
-    overlay: Option<&Overlay>,
-    foot: impl FnOnce(&mut Emitter<'_>, f64),
-) -> Scene {
+fn lay_out(outline: &Outline, overlay: Option<&Overlay>, foot: impl FnOnce(&mut Emitter<'_>, f64)) -> Scene {
     let (plan, body) = best(outline, overlay);
     let body_width = body.as_ref().map_or(0.0, |body| body.width);
     let width = body_width.max(NARROWEST);

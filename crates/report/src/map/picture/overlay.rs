@@ -23,8 +23,7 @@ pub enum Sign {
 
 impl Sign {
     /// All signs, in the order of a legend.
-    pub const ALL: [Self; 6] =
-        [Self::Down, Self::Up, Self::Level, Self::Open, Self::Crossed, Self::Origin];
+    pub const ALL: [Self; 6] = [Self::Down, Self::Up, Self::Level, Self::Open, Self::Crossed, Self::Origin];
 
     /// Style class.
     pub(super) fn class(self) -> &'static str {

@@ -22,11 +22,18 @@ impl FromStr for Hours {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = || format!("'{text}' is no HH:MM-HH:MM, as in 08:00-18:00 or 22:00-06:00 (midnight: 00:00)");
+        let form =
+            || format!("'{text}' is no HH:MM-HH:MM, as in 08:00-18:00 or 22:00-06:00 (midnight: 00:00)");
         let (from, to) = text.split_once('-').ok_or_else(form)?;
-        let hours = Self { from: TimeOfDay::parse(from).ok_or_else(form)?, to: TimeOfDay::parse(to).ok_or_else(form)? };
+        let hours = Self {
+            from: TimeOfDay::parse(from).ok_or_else(form)?,
+            to: TimeOfDay::parse(to).ok_or_else(form)?,
+        };
         match hours.from == hours.to {
-            true => Err("the hours end when they begin: leave --between out for a plan that is always in force".into()),
+            true => {
+                Err("the hours end when they begin: leave --between out for a plan that is always in force"
+                    .into())
+            }
             false => Ok(hours),
         }
     }
@@ -63,7 +70,17 @@ mod tests {
         let hours: Hours = "08:00-18:30".parse().unwrap();
         assert_eq!((hours.from.to_string().as_str(), hours.to.digits().as_str()), ("08:00", "1830"));
         assert!("22:00-06:00".parse::<Hours>().is_ok() && "00:00-23:59".parse::<Hours>().is_ok());
-        for wrong in ["", "8:00-18:00", "08:00", "08:00-24:00", "08:60-09:00", "08:00-08:00", "08:00-18:00-19:00", "+8:00-18:00", "08-18"] {
+        for wrong in [
+            "",
+            "8:00-18:00",
+            "08:00",
+            "08:00-24:00",
+            "08:60-09:00",
+            "08:00-08:00",
+            "08:00-18:00-19:00",
+            "+8:00-18:00",
+            "08-18",
+        ] {
             assert!(wrong.parse::<Hours>().is_err(), "{wrong}");
         }
     }

@@ -6,8 +6,7 @@ use crate::plan_formats::page::{Body, Comment};
 /// The name of the service that is active while the plan is in force.
 const NAME: &str = "pinwise-hours";
 
-const ENABLE: &str =
-    "In force by: systemctl daemon-reload; systemctl enable --now pinwise-hours.timer pinwise-hours-end.timer";
+const ENABLE: &str = "In force by: systemctl daemon-reload; systemctl enable --now pinwise-hours.timer pinwise-hours-end.timer";
 
 pub(super) fn files(plan: String, units: &[String], hours: Hours) -> Vec<Body> {
     let unit = |name: &str| format!("etc/systemd/system/{NAME}{name}");

@@ -44,7 +44,10 @@ fn balloons_get_isolated_cpus_and_the_clocks_that_all_of_them_have() {
     let balloons = formatted(PlanFormat::NriBalloons, &asked);
     let text = bare(&balloons, "kubernetes/balloons-policy.yaml");
     assert!(text.contains("    preferIsolCpus: true\n    cpuClass: pinwise-server\n"), "{text}");
-    assert!(text.ends_with("  cpuClasses:\n  - name: pinwise-server\n    freqGovernor: \"performance\"\n"), "{text}");
+    assert!(
+        text.ends_with("  cpuClasses:\n  - name: pinwise-server\n    freqGovernor: \"performance\"\n"),
+        "{text}"
+    );
     assert!(!text.contains("reservedResources:\n"), "the plan names none: {text}");
     let in_part = balloons.left.iter().filter(|left| left.in_part).count();
     assert_eq!((in_part, balloons.left.len()), (3, settings.len()));
@@ -98,12 +101,19 @@ fn no_more_layers_than_scx_layered_takes() {
 fn hours_have_a_plan_a_script_and_two_services_with_their_timers() {
     let hours = in_form(PlanFormat::SystemdBetween("22:00-06:30".parse().unwrap()));
     let paths: Vec<&str> = hours.files.iter().map(|file| file.path.as_str()).collect();
-    let units = ["pinwise-hours.service", "pinwise-hours.timer", "pinwise-hours-end.service", "pinwise-hours-end.timer"]
-        .map(|name| format!("etc/systemd/system/{name}"));
+    let units = [
+        "pinwise-hours.service",
+        "pinwise-hours.timer",
+        "pinwise-hours-end.service",
+        "pinwise-hours-end.timer",
+    ]
+    .map(|name| format!("etc/systemd/system/{name}"));
     assert_eq!(paths[..2], ["etc/pinwise/hours.toml", "etc/pinwise/hours.sh"]);
     assert_eq!(paths[2..], units.each_ref().map(String::as_str));
     let plan = Plan::parse(&hours.files[0].text).unwrap();
-    let of = |knob: &str| plan.settings.iter().find(|planned| planned.knob == knob).map(|planned| planned.target.as_str());
+    let of = |knob: &str| {
+        plan.settings.iter().find(|planned| planned.knob == knob).map(|planned| planned.target.as_str())
+    };
     assert_eq!((of("process-affinity"), of("swappiness")), (Some("nginx.service"), Some("machine")));
     for left in ["boot-parameters", "memory-policy", "unit-environment", "irq-affinity", "cpuset"] {
         assert_eq!(of(left), None, "{left}");
@@ -111,7 +121,10 @@ fn hours_have_a_plan_a_script_and_two_services_with_their_timers() {
     }
     assert_eq!(plan.settings.len(), 10);
     let service = bare(&hours, &units[0]);
-    assert!(service.contains("After=nginx.service\n") && service.contains("RemainAfterExit=yes\n"), "{service}");
+    assert!(
+        service.contains("After=nginx.service\n") && service.contains("RemainAfterExit=yes\n"),
+        "{service}"
+    );
     assert!(bare(&hours, &units[1]).contains("OnCalendar=*-*-* 22:00:00\nOnBootSec="));
     assert!(bare(&hours, &units[3]).contains("OnCalendar=*-*-* 06:30:00\nOnClockChange="));
 }

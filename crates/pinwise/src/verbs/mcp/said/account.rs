@@ -43,7 +43,8 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
         Some(judged) => sheet.account(judged),
         None => sheet.counters(),
     };
-    let mut summary = picked(document, &["target", "how", "window_s", "changed_cpus", "nearness", "paging", "missing"]);
+    let mut summary =
+        picked(document, &["target", "how", "window_s", "changed_cpus", "nearness", "paging", "missing"]);
     if let Some(diagnosis) = document.get("diagnosis") {
         let of_takers = ["kind", "name", "cpus", "count", "took_ns", "longest_ns", "share"];
         let mut takers = picked_of_each(document.get("takers"), &of_takers);
@@ -67,7 +68,9 @@ impl Sheet {
         lines.extend(self.takers.iter().take(SHOWN).map(Taker::words));
         match self.takers.len() {
             0 => lines.push("- nothing that was seen".into()),
-            many if many > SHOWN => lines.push(format!("- and {}", number::counted(many - SHOWN, "further one"))),
+            many if many > SHOWN => {
+                lines.push(format!("- and {}", number::counted(many - SHOWN, "further one")))
+            }
             _ => {}
         }
         lines.extend(judged.lines());
@@ -107,7 +110,11 @@ mod tests {
             "longest_ns": 900, "share": 0.3});
         document["takers"] = json!([taker]);
         let said = of(&document).unwrap();
-        assert!(said.words.contains("Who had the CPUs") && said.words.contains("- backup (7): 30 %, 1,500 ms"), "{}", said.words);
+        assert!(
+            said.words.contains("Who had the CPUs") && said.words.contains("- backup (7): 30 %, 1,500 ms"),
+            "{}",
+            said.words
+        );
         assert_eq!(said.summary["takers"][0]["took_ns"], 1_500_000_000_u64);
     }
 
@@ -115,7 +122,10 @@ mod tests {
     fn counters_alone_do_not_show_who() {
         let missing = json!([{"fact": "events of the kernel", "why": "not permitted"}]);
         let said = of(&json!({"target": {}, "how": "counters", "counters": [], "missing": missing})).unwrap();
-        assert!(said.words.starts_with("Only counters") && said.words.contains("Cannot tell: events of the kernel"));
+        assert!(
+            said.words.starts_with("Only counters")
+                && said.words.contains("Cannot tell: events of the kernel")
+        );
         assert!(said.summary.get("takers").is_none());
     }
 }

@@ -115,10 +115,23 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
 
 fn summary(document: &Value) -> Value {
     let keys = [
-        "case", "metric", "progress", "answer", "slow_cpus", "trust", "contrasts", "expectations", "effects", "pooled", "given_up",
-        "missing", "notes", "next",
+        "case",
+        "metric",
+        "progress",
+        "answer",
+        "slow_cpus",
+        "trust",
+        "contrasts",
+        "expectations",
+        "effects",
+        "pooled",
+        "given_up",
+        "missing",
+        "notes",
+        "next",
     ];
-    let of_findings = ["id", "rule", "title", "cpu", "claim", "standing", "fit", "observed", "predicted_loss", "remedy"];
+    let of_findings =
+        ["id", "rule", "title", "cpu", "claim", "standing", "fit", "observed", "predicted_loss", "remedy"];
     let mut summary = picked(document, &keys);
     summary["arms"] = picked_of_each(document.get("arms"), &["arm", "role", "cpu", "figure"]);
     summary["findings"] = picked_of_each(document.get("findings"), &of_findings);
@@ -167,11 +180,17 @@ impl Contrasts {
         }
         lines.push(match self.control.as_ref().map(|control| control.outcome) {
             Some(Outcome::Seen) => "The positive control was seen.".into(),
-            Some(Outcome::Helped) => "The positive control made the figure better: nothing is claimed.".into(),
-            Some(Outcome::Unseen) => "The positive control was not seen: that arms are equal cannot be claimed.".into(),
+            Some(Outcome::Helped) => {
+                "The positive control made the figure better: nothing is claimed.".into()
+            }
+            Some(Outcome::Unseen) => {
+                "The positive control was not seen: that arms are equal cannot be claimed.".into()
+            }
             None => "There is no positive control.".into(),
         });
-        for (kind, contrasts) in [("baseline", &self.against_baseline), ("other CPUs", &self.against_other_cpus)] {
+        for (kind, contrasts) in
+            [("baseline", &self.against_baseline), ("other CPUs", &self.against_other_cpus)]
+        {
             lines.extend(contrasts.iter().take(CONTRASTS).map(|contrast| contrast.words(metric)));
             if contrasts.len() > CONTRASTS {
                 let more = number::counted(contrasts.len() - CONTRASTS, "further comparison");
@@ -185,7 +204,9 @@ impl Contrasts {
 impl Contrast {
     /// `- cpu 1 against unpinned: requests_per_s -26.1 % [-28.0, -24.3], in 14 blocks: worse`.
     fn words(&self, metric: &Metric) -> String {
-        let change = self.ratio.map_or("not known".to_string(), |ratio| number::change_with_interval(ratio, self.interval));
+        let change = self
+            .ratio
+            .map_or("not known".to_string(), |ratio| number::change_with_interval(ratio, self.interval));
         let blocks = number::counted(self.blocks, "block");
         let verdict = self.verdict.word(metric.margin);
         format!("- {} against {}: {} {change}, in {blocks}: {verdict}", self.arm, self.reference, metric.name)
@@ -225,8 +246,17 @@ mod tests {
             let made = json!({"arm": "a", "reference": "b", "blocks": 3, "ratio": 1.0, "interval": null, "verdict": verdict});
             serde_json::from_value::<Contrast>(made).unwrap()
         };
-        let metric = Metric { name: "x".into(), unit: "/s".into(), better: "higher".into(), margin: 0.03, alpha: 0.05 };
-        assert_eq!(contrast("cannot-tell").words(&metric), "- a against b: x 0.0 % [no interval], in 3 blocks: cannot tell");
+        let metric = Metric {
+            name: "x".into(),
+            unit: "/s".into(),
+            better: "higher".into(),
+            margin: 0.03,
+            alpha: 0.05,
+        };
+        assert_eq!(
+            contrast("cannot-tell").words(&metric),
+            "- a against b: x 0.0 % [no interval], in 3 blocks: cannot tell"
+        );
         assert!(contrast("undecided").words(&metric).ends_with("undecided"));
         assert!(contrast("equal").words(&metric).ends_with("equal within 3 %"));
     }
@@ -234,7 +264,9 @@ mod tests {
     #[test]
     fn every_outcome_of_a_control_fits() {
         use study::evidence::{ControlOutcome, Unseen};
-        for outcome in [ControlOutcome::Seen, ControlOutcome::Helped, ControlOutcome::Unseen(Unseen::Unexplained)] {
+        for outcome in
+            [ControlOutcome::Seen, ControlOutcome::Helped, ControlOutcome::Unseen(Unseen::Unexplained)]
+        {
             let made = json!({"arm": "dose", "ratio": 0.8, "outcome": outcome});
             assert!(serde_json::from_value::<Control>(made).is_ok(), "{outcome:?}");
         }

@@ -15,7 +15,10 @@ pub fn of(cases: &Cases) -> Said {
     let mut lines = vec![format!("{} of pinwise study.", number::counted(cases.cases.len(), "case"))];
     lines.extend(cases.cases.iter().take(SHOWN).map(line));
     if cases.cases.len() > SHOWN {
-        lines.push(format!("{} more are listed in the structured answer.", number::count(cases.cases.len() - SHOWN)));
+        lines.push(format!(
+            "{} more are listed in the structured answer.",
+            number::count(cases.cases.len() - SHOWN)
+        ));
     }
     if cases.has_more {
         lines.push("There are more than are listed: start pinwise mcp with a smaller folder.".into());
@@ -48,7 +51,13 @@ mod tests {
         };
         let cases = Cases { cases: vec![listed("a", None), listed("b\nc", Some("no TOML"))], has_more: true };
         let words = of(&cases).words;
-        assert!(words.contains("- a: the built-in server, decided by requests_per_s, of 2026-11-2"), "{words}");
-        assert!(words.contains("- b\\nc: it cannot be read: no TOML") && words.contains("more than are listed"), "{words}");
+        assert!(
+            words.contains("- a: the built-in server, decided by requests_per_s, of 2026-11-2"),
+            "{words}"
+        );
+        assert!(
+            words.contains("- b\\nc: it cannot be read: no TOML") && words.contains("more than are listed"),
+            "{words}"
+        );
     }
 }

@@ -52,7 +52,12 @@ impl Change {
             Some((low, high)) => format!("[{}, {}]", basis.value(low), basis.value(high)),
             None => "[no interval]".into(),
         };
-        format!("from {} to {}, a difference of {} {interval}", basis.value(from), basis.value(to), basis.value(to - from))
+        format!(
+            "from {} to {}, a difference of {} {interval}",
+            basis.value(from),
+            basis.value(to),
+            basis.value(to - from)
+        )
     }
 }
 

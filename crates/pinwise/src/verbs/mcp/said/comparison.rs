@@ -64,7 +64,8 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
     if sheet.arms.len() > ARMS {
         lines.push(format!("And {}.", number::counted(sheet.arms.len() - ARMS, "further arm")));
     }
-    let keys = ["metric", "unit", "better", "level", "cases", "environment", "arms", "curves", "recipes", "notes"];
+    let keys =
+        ["metric", "unit", "better", "level", "cases", "environment", "arms", "curves", "recipes", "notes"];
     Ok(Said::of(lines, picked(document, &keys)))
 }
 
@@ -74,7 +75,8 @@ fn named(metric: &str, unit: &str) -> String {
 
 impl Case {
     fn words(&self) -> String {
-        let cpus = self.cpus.map_or("an unknown number of CPUs".to_string(), |cpus| number::counted(cpus, "CPU"));
+        let cpus =
+            self.cpus.map_or("an unknown number of CPUs".to_string(), |cpus| number::counted(cpus, "CPU"));
         let ghz = self.ghz.map_or("an unknown clock".to_string(), |ghz| format!("{ghz:.2} GHz"));
         let blocks = number::counted(self.blocks, "complete block");
         format!("Case {}: {}, {cpus}, {ghz}, {blocks}.", self.name, self.title)
@@ -83,11 +85,13 @@ impl Case {
 
 impl Arm {
     fn lines(&self, sheet: &Sheet) -> Vec<String> {
-        let of_cases = sheet.cases.iter().zip(&self.figures).zip(self.to_first.iter().chain(std::iter::repeat(&None)));
+        let of_cases =
+            sheet.cases.iter().zip(&self.figures).zip(self.to_first.iter().chain(std::iter::repeat(&None)));
         let line = |((case, figure), to_first): ((&Case, &Option<Figure>), &Option<f64>)| {
             let figure = figure.as_ref()?;
             let value = number::figure_with_interval(figure.value?, figure.interval);
-            let ratio = to_first.map(|ratio| format!(", {} of the first", number::figure(ratio))).unwrap_or_default();
+            let ratio =
+                to_first.map(|ratio| format!(", {} of the first", number::figure(ratio))).unwrap_or_default();
             let trials = number::counted(figure.trials, "trial");
             Some(format!("- {} in {}: {value} {}{ratio}, {trials}", self.arm, case.name, sheet.unit))
         };
@@ -116,8 +120,20 @@ mod tests {
         }))
         .unwrap();
         assert!(said.words.contains("share no block. 1 difference between"), "{}", said.words);
-        assert!(said.words.contains("- unpinned in a: 320.0 [288.0, 352.0] requests/s, 14 trials"), "{}", said.words);
-        assert!(said.words.contains("- unpinned in b: 352.0 requests/s, 1.100 of the first, 3 trials"), "{}", said.words);
-        assert!(said.words.contains("Case b: x, an unknown number of CPUs, an unknown clock, 3 complete blocks."), "{}", said.words);
+        assert!(
+            said.words.contains("- unpinned in a: 320.0 [288.0, 352.0] requests/s, 14 trials"),
+            "{}",
+            said.words
+        );
+        assert!(
+            said.words.contains("- unpinned in b: 352.0 requests/s, 1.100 of the first, 3 trials"),
+            "{}",
+            said.words
+        );
+        assert!(
+            said.words.contains("Case b: x, an unknown number of CPUs, an unknown clock, 3 complete blocks."),
+            "{}",
+            said.words
+        );
     }
 }

@@ -107,10 +107,30 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
 
 /// The figures of a diagnosis that matter most.
 pub fn summary(document: &Value) -> Value {
-    let keys =
-        ["server", "pids", "window_s", "limit", "time", "machine", "requests", "own_work", "observer", "ruled_out", "missing"];
-    let of_causes =
-        ["id", "share", "share_at_most", "certainty", "claim", "evidence", "figures", "remedies", "follows_from"];
+    let keys = [
+        "server",
+        "pids",
+        "window_s",
+        "limit",
+        "time",
+        "machine",
+        "requests",
+        "own_work",
+        "observer",
+        "ruled_out",
+        "missing",
+    ];
+    let of_causes = [
+        "id",
+        "share",
+        "share_at_most",
+        "certainty",
+        "claim",
+        "evidence",
+        "figures",
+        "remedies",
+        "follows_from",
+    ];
     let mut summary = picked(document, &keys);
     summary["causes"] = picked_of_each(document.get("causes"), &of_causes);
     summary
@@ -147,14 +167,16 @@ impl Cause {
             Certainty::Seen => "seen",
             Certainty::Possible => "possible",
         };
-        let remedy = self.remedies.first().map(|remedy| format!(" Remedy: {}", remedy.words)).unwrap_or_default();
+        let remedy =
+            self.remedies.first().map(|remedy| format!(" Remedy: {}", remedy.words)).unwrap_or_default();
         format!("{rank}. {} [{certainty}; {cost}] {}{remedy}", self.id, self.claim)
     }
 }
 
 impl MachineTime {
     fn words(&self) -> String {
-        let cpus = |cpus: Option<f64>| cpus.map_or("an unknown number".to_string(), |cpus| format!("{cpus:.1}"));
+        let cpus =
+            |cpus: Option<f64>| cpus.map_or("an unknown number".to_string(), |cpus| format!("{cpus:.1}"));
         format!(
             "Of {} {} ran tasks, {} served interrupts, {} were idle, on average.",
             number::counted(self.cpus, "CPU"),
@@ -168,9 +190,13 @@ impl MachineTime {
 /// What could not be seen, a line each.
 pub fn not_seen(missing: &[NotSeen]) -> Vec<String> {
     let shown = missing.iter().take(MISSING);
-    let mut lines: Vec<String> = shown.map(|missing| format!("Cannot tell: {}: {}", missing.fact, missing.why)).collect();
+    let mut lines: Vec<String> =
+        shown.map(|missing| format!("Cannot tell: {}: {}", missing.fact, missing.why)).collect();
     if missing.len() > MISSING {
-        lines.push(format!("And {} that could not be seen.", number::counted(missing.len() - MISSING, "further fact")));
+        lines.push(format!(
+            "And {} that could not be seen.",
+            number::counted(missing.len() - MISSING, "further fact")
+        ));
     }
     lines
 }
@@ -200,16 +226,24 @@ mod tests {
         });
         let said = of(&document).unwrap();
         assert!(said.words.contains("Limit: CPU"), "{}", said.words);
-        assert!(said.words.contains("1. busy-task/process:7 [seen; costs 12 %] backup had its CPU. Remedy: Move backup away"));
+        assert!(said.words.contains(
+            "1. busy-task/process:7 [seen; costs 12 %] backup had its CPU. Remedy: Move backup away"
+        ));
         assert!(said.words.contains("2. low-clock/cpu:3 [possible; its cost is not known]"));
-        assert!(said.words.contains("Cannot tell: requests: run it as root") && said.words.contains("not proved"));
+        assert!(
+            said.words.contains("Cannot tell: requests: run it as root") && said.words.contains("not proved")
+        );
         assert_eq!(said.summary["causes"][0]["share"], 0.12);
     }
 
     #[test]
     fn a_limit_that_is_not_known_is_said() {
         let said = of(&json!({"server": "x", "limit": "unknown", "causes": []})).unwrap();
-        assert!(said.words.contains("Limit: cannot tell.") && said.words.contains("No cause was found"), "{}", said.words);
+        assert!(
+            said.words.contains("Limit: cannot tell.") && said.words.contains("No cause was found"),
+            "{}",
+            said.words
+        );
     }
 
     #[test]

@@ -112,7 +112,17 @@ enum Side {
 
 /// Keys of an explanation that a summary has.
 const OF_EXPLANATION: [&str; 11] = [
-    "arm", "against", "basis", "blocks", "threads", "server", "latency", "work", "claims", "unexplained_share", "missing",
+    "arm",
+    "against",
+    "basis",
+    "blocks",
+    "threads",
+    "server",
+    "latency",
+    "work",
+    "claims",
+    "unexplained_share",
+    "missing",
 ];
 
 /// All that explains the differences between the arms of a case.
@@ -133,7 +143,8 @@ pub fn of_case(document: &Value) -> Result<Said, Fault> {
     lines.extend(finding::lines(&sheet.findings));
     let mut summary = picked(document, &["case", "metric", "trust", "observing", "stalled"]);
     summary["explanations"] = picked_of_each(document.get("explanations"), &OF_EXPLANATION);
-    summary["findings"] = picked_of_each(document.get("findings"), &["id", "title", "cpu", "claim", "standing", "remedy"]);
+    summary["findings"] =
+        picked_of_each(document.get("findings"), &["id", "title", "cpu", "claim", "standing", "remedy"]);
     Ok(Said::of(lines, summary))
 }
 
@@ -148,8 +159,15 @@ impl Explanation {
         let Self { arm, against, basis, server, .. } = self;
         let blocks = number::counted(self.blocks, "observed block");
         let of_what = basis.of_what();
-        let mut lines = vec![format!("{arm} against {against}, {of_what}: {}, in {blocks}.", server.total.words(*basis))];
-        lines.extend(server.steps.iter().take(TERMS).map(|step| format!("- {}: {}", step.term, step.change.words(*basis))));
+        let mut lines =
+            vec![format!("{arm} against {against}, {of_what}: {}, in {blocks}.", server.total.words(*basis))];
+        lines.extend(
+            server
+                .steps
+                .iter()
+                .take(TERMS)
+                .map(|step| format!("- {}: {}", step.term, step.change.words(*basis))),
+        );
         lines.extend(self.claims.iter().take(CLAIMS).map(|claim| self.claim(claim)));
         if self.claims.is_empty() {
             lines.push("No mechanism was found that costs one of them more.".into());
@@ -165,7 +183,8 @@ impl Explanation {
 
     fn claim(&self, claim: &Claim) -> String {
         let what = claim.example.as_ref().map_or(&claim.words, |example| &example.claim);
-        let outweighed = if claim.outweighed { "; the arm that it costs more is the faster one all the same" } else { "" };
+        let outweighed =
+            if claim.outweighed { "; the arm that it costs more is the faster one all the same" } else { "" };
         let own = if claim.own_work { "; the server's own work" } else { "" };
         format!(
             "Mechanism: {} [{}{outweighed}{own}] {}. {what}",
@@ -178,7 +197,9 @@ impl Explanation {
     fn evidence(&self, evidence: &Evidence) -> String {
         match evidence {
             Evidence::Cost { change } => format!("What it takes: {}", change.words(self.basis)),
-            Evidence::AtMost { change } => format!("The most that it can take: {}; what it takes is not known", change.words(self.basis)),
+            Evidence::AtMost { change } => {
+                format!("The most that it can take: {}; what it takes is not known", change.words(self.basis))
+            }
             Evidence::Frequency { change } => {
                 let count = |value: Option<f64>| value.map_or("not known".to_string(), number::figure);
                 let (from, to) = (count(change.from), count(change.to));
@@ -189,7 +210,9 @@ impl Explanation {
                     Side::Arm => (&self.arm, &self.against),
                     Side::Against => (&self.against, &self.arm),
                 };
-                format!("It was found in most blocks of {has} and in few of {other}; what it takes is not known")
+                format!(
+                    "It was found in most blocks of {has} and in few of {other}; what it takes is not known"
+                )
             }
         }
     }
@@ -236,8 +259,17 @@ mod tests {
         let said = of_one(&explanation()).unwrap();
         let total = "cpu 1 against unpinned, time of a request and thread: from 20.00 us to 23.00 us, a difference of 3.000 us [2.500 us, 3.500 us]";
         assert!(said.words.starts_with(total), "{}", said.words);
-        assert!(said.words.contains("- waiting: from 1.000 us to 4.000 us, a difference of 3.000 us [no interval]"), "{}", said.words);
-        assert!(said.words.contains("Mechanism: busy-task/program:hog [supported] What it takes: from"), "{}", said.words);
+        assert!(
+            said.words
+                .contains("- waiting: from 1.000 us to 4.000 us, a difference of 3.000 us [no interval]"),
+            "{}",
+            said.words
+        );
+        assert!(
+            said.words.contains("Mechanism: busy-task/program:hog [supported] What it takes: from"),
+            "{}",
+            said.words
+        );
         assert!(said.words.contains("[refuted; the arm that it costs more is the faster one all the same] It was found in most blocks of unpinned"));
         assert!(said.words.contains("10 % is not explained") && said.summary["explanation"]["blocks"] == 6);
     }

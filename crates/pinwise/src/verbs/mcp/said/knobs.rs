@@ -29,7 +29,9 @@ mod tests {
 
     #[test]
     fn settings_are_listed_by_id() {
-        let said = of(&json!([{"id": "governor", "title": "x", "docs": "y"}, {"id": "irq-affinity", "title": "z"}])).unwrap();
+        let said =
+            of(&json!([{"id": "governor", "title": "x", "docs": "y"}, {"id": "irq-affinity", "title": "z"}]))
+                .unwrap();
         assert_eq!(said.words, "2 settings: governor, irq-affinity.");
         assert_eq!(said.summary[0], json!({"id": "governor", "title": "x"}));
     }

@@ -27,7 +27,8 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
         number::counted(machine.irqs.len(), "interrupt line")
     ));
     if !machine.missing.is_empty() {
-        let facts: Vec<&str> = machine.missing.iter().take(MISSING).map(|missing| missing.fact.as_str()).collect();
+        let facts: Vec<&str> =
+            machine.missing.iter().take(MISSING).map(|missing| missing.fact.as_str()).collect();
         lines.push(format!(
             "Not known: {} in all, among them {}.",
             number::counted(machine.missing.len(), "fact"),
@@ -148,7 +149,11 @@ mod tests {
     #[test]
     fn what_is_not_known_is_said() {
         let said = of(&serde_json::to_value(Machine::default()).unwrap()).unwrap();
-        assert!(said.words.contains("Kernel not known") && said.summary["memory_bytes"].is_null(), "{}", said.words);
+        assert!(
+            said.words.contains("Kernel not known") && said.summary["memory_bytes"].is_null(),
+            "{}",
+            said.words
+        );
         assert!(of(&json!({"cpus": "none"})).is_err());
     }
 }

@@ -28,7 +28,8 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
     let processes = server.processes.iter();
     let processes: Vec<Value> = processes
         .map(|process| {
-            let cpus = process.threads.iter().filter_map(|thread| thread.cpus.as_ref()).flat_map(CpuSet::iter);
+            let cpus =
+                process.threads.iter().filter_map(|thread| thread.cpus.as_ref()).flat_map(CpuSet::iter);
             let cpus = cpus.collect::<CpuSet>().to_list();
             json!({"pid": process.pid, "comm": process.comm, "threads": process.threads.len(), "cpus": cpus})
         })

@@ -102,6 +102,9 @@ mod tests {
             "began_unix_s": 0, "outstanding": [act], "problems": []});
         let words = of(&json!({"sessions": [session]})).unwrap().words;
         assert!(words.starts_with("In force: 1 change that pinwise made."), "{words}");
-        assert!(words.contains("governor of CPU 3: was powersave, set to performance, now not known; whether"), "{words}");
+        assert!(
+            words.contains("governor of CPU 3: was powersave, set to performance, now not known; whether"),
+            "{words}"
+        );
     }
 }

@@ -16,7 +16,10 @@ pub(super) fn translate(text: &str, to: &mut Translation) {
         let words = shell_words::split(line).unwrap_or_default();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
-            ["echo", .., "|", "tee", "-a", _] | ["sed", ..] | ["systemctl", _, "irqbalance"] | ["/etc/init.d/irqbalance", _] => {
+            ["echo", .., "|", "tee", "-a", _]
+            | ["sed", ..]
+            | ["systemctl", _, "irqbalance"]
+            | ["/etc/init.d/irqbalance", _] => {
                 to.leave(line, "pinwise has irqbalance leave an interrupt alone when it moves it; to make that last: --as irqbalance-policy");
             }
             ["echo", ref value @ .., ">", path] => file(&value.join(" "), path, line, to),
@@ -46,10 +49,12 @@ fn file(value: &str, path: &str, line: &str, to: &mut Translation) {
             Err(why) => to.leave(line, &why),
         },
         // The kernel rounds up by itself; the knob wants it said.
-        ["", "sys", "class", "net", _, "queues", _, "rps_flow_cnt"] => match value.parse().ok().and_then(flows) {
-            Some(number) => of_knob(&number.to_string(), path, line, to),
-            None => to.leave(line, "it is no number of flows"),
-        },
+        ["", "sys", "class", "net", _, "queues", _, "rps_flow_cnt"] => {
+            match value.parse().ok().and_then(flows) {
+                Some(number) => of_knob(&number.to_string(), path, line, to),
+                None => to.leave(line, "it is no number of flows"),
+            }
+        }
         _ => of_knob(value, path, line, to),
     }
 }
@@ -59,7 +64,9 @@ fn of_knob(value: &str, path: &str, line: &str, to: &mut Translation) {
     match knobs::of_file(to.root, path, value) {
         Some(Ok(setting)) => to.take_if_possible(&setting.knob, &setting.target, &setting.value, line),
         Some(Err(why)) => to.leave(line, &why),
-        None if path.starts_with("/sys/class/net/") => to.leave(line, "there is no such queue here, or pinwise has no knob for it"),
+        None if path.starts_with("/sys/class/net/") => {
+            to.leave(line, "there is no such queue here, or pinwise has no knob for it")
+        }
         None => to.leave(line, NO_KNOB),
     }
 }

@@ -12,8 +12,17 @@ const FLOWS: u32 = 32_768;
 const BY_HWLOC: &str = "which CPUs these are hwloc works out; hand in what perftune.py --dry-run prints";
 
 /// Keys that say what the settings of others are, or nothing where those are known.
-const READ: [&str; 9] =
-    ["mode", "nic", "tune", "cpu_mask", "irq_cpu_mask", "dev", "dir", "tune_clock", "irq_core_auto_detection_ratio"];
+const READ: [&str; 9] = [
+    "mode",
+    "nic",
+    "tune",
+    "cpu_mask",
+    "irq_cpu_mask",
+    "dev",
+    "dir",
+    "tune_clock",
+    "irq_core_auto_detection_ratio",
+];
 
 pub(super) fn translate(options: &Keys, to: &mut Translation) {
     options.odd.iter().for_each(|line| to.leave(line, "it is no option of perftune.py"));
@@ -45,7 +54,9 @@ pub(super) fn translate(options: &Keys, to: &mut Translation) {
         match part.as_str() {
             "net" => net(options, &all, irqs.as_ref(), to),
             "disks" => disks(options, &all, irqs.as_ref(), to),
-            "system" if options.is_on("tune_clock") => to.leave("tune_clock", "pinwise has no knob for the clock source"),
+            "system" if options.is_on("tune_clock") => {
+                to.leave("tune_clock", "pinwise has no knob for the clock source")
+            }
             "system" => {}
             _ => to.leave(&format!("tune: {part}"), "it is no part that perftune.py tunes"),
         }
@@ -61,7 +72,9 @@ pub(super) fn translate(options: &Keys, to: &mut Translation) {
 fn cpu_mask(options: &Keys, to: &mut Translation) -> Option<CpuSet> {
     let known = match options.one("cpu_mask") {
         Some(text) => mask(text),
-        None => to.online().ok_or_else(|| "it is not given, and which CPUs are online is not known here".to_string()),
+        None => to
+            .online()
+            .ok_or_else(|| "it is not given, and which CPUs are online is not known here".to_string()),
     };
     match known {
         Ok(cpus) => Some(cpus),
@@ -101,10 +114,18 @@ fn net(options: &Keys, all: &CpuSet, irqs: Option<&CpuSet>, to: &mut Translation
         }
         queues(nic, all, to);
         to.leave(&format!("transmit queues of {nic} (xps_cpus)"), BY_HWLOC);
-        to.leave(&format!("receive queues of {nic}, one for each CPU of interrupts"), "set their number first (knob channels)");
+        to.leave(
+            &format!("receive queues of {nic}, one for each CPU of interrupts"),
+            "set their number first (knob channels)",
+        );
         to.leave(&format!("steering by {nic} itself (ntuple)"), NO_KNOB);
     }
-    to.take_if_possible("rps-sock-flow-entries", MACHINE, &FLOWS.to_string(), "net.core.rps_sock_flow_entries");
+    to.take_if_possible(
+        "rps-sock-flow-entries",
+        MACHINE,
+        &FLOWS.to_string(),
+        "net.core.rps_sock_flow_entries",
+    );
     for sysctl in ["net.core.somaxconn=4096", "net.ipv4.tcp_max_syn_backlog=4096", "net.ipv4.tcp_mem"] {
         to.leave(sysctl, NO_KNOB);
     }
@@ -122,9 +143,15 @@ fn queues(nic: &str, all: &CpuSet, to: &mut Translation) {
         to.leave(&format!("receive queues of {nic} (rps_cpus)"), "there are none here");
     }
     for queue in &steered {
-        to.take_if_possible("rps-cpus", queue, &all.to_list(), &format!("RPS of {queue} on all CPUs of cpu_mask"));
+        to.take_if_possible(
+            "rps-cpus",
+            queue,
+            &all.to_list(),
+            &format!("RPS of {queue} on all CPUs of cpu_mask"),
+        );
     }
-    let share = u32::try_from(counted.len()).ok().and_then(|queues| FLOWS.checked_div(queues)).and_then(flows);
+    let share =
+        u32::try_from(counted.len()).ok().and_then(|queues| FLOWS.checked_div(queues)).and_then(flows);
     let Some(share) = share else { return };
     for queue in &counted {
         let what = format!("RFS of {queue}, its share of {FLOWS} flows");

@@ -51,7 +51,19 @@ fn a_dry_run_is_taken_over_line_by_line() {
     );
     assert_eq!(advice.plan.settings[0].before.as_deref(), Some("0-3"));
     let left = advice.not_taken_over.join("\n");
-    let parts = ["-L eth0", "/proc/irq/99", "ntuple", "eth9", "somaxconn", "tcp_mem", "tsc", "--banirq=38", "try-restart", "'x", "reboot"];
+    let parts = [
+        "-L eth0",
+        "/proc/irq/99",
+        "ntuple",
+        "eth9",
+        "somaxconn",
+        "tcp_mem",
+        "tsc",
+        "--banirq=38",
+        "try-restart",
+        "'x",
+        "reboot",
+    ];
     for part in parts {
         assert!(left.contains(part), "{part} in {left}");
     }
@@ -74,7 +86,9 @@ fn options_are_taken_over_as_far_as_they_say_what_is_set() {
         assert!(settings.iter().any(|setting| setting == expected), "{expected} in {settings:?}");
     }
     let left = advice.not_taken_over.join("\n");
-    for part in ["interrupts of eth0", "xps_cpus", "tune_clock", "arfs", "odd", "ntuple", "somaxconn", "tcp_mem"] {
+    for part in
+        ["interrupts of eth0", "xps_cpus", "tune_clock", "arfs", "odd", "ntuple", "somaxconn", "tcp_mem"]
+    {
         assert!(left.contains(part), "{part} in {left}");
     }
 }

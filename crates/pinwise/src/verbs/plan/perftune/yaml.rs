@@ -41,7 +41,9 @@ pub(super) fn parse(text: &str) -> Keys {
             words.push(unquoted(item).into());
             continue;
         }
-        let is_key = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_key = |key: &str| {
+            !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
         match bare.split_once(':') {
             Some((key, value)) if is_key(key) && !line.starts_with(char::is_whitespace) => {
                 is_open = value.trim().is_empty();
@@ -60,7 +62,9 @@ pub(super) fn parse(text: &str) -> Keys {
 fn words(value: &str) -> Vec<String> {
     let list = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     match list {
-        Some(list) => list.split(',').map(unquoted).filter(|word| !word.is_empty()).map(String::from).collect(),
+        Some(list) => {
+            list.split(',').map(unquoted).filter(|word| !word.is_empty()).map(String::from).collect()
+        }
         None if value.is_empty() => Vec::new(),
         None => vec![unquoted(value).into()],
     }
@@ -85,9 +89,14 @@ mod tests {
 
     #[test]
     fn keys_have_words_or_lists() {
-        let read = parse("# x\n---\ncpu_mask: '0x0000000f,0x0'  # all\nnic:\n- eth0\n  - \"eth1\"\ntune: [net, disks]\ntune_clock: true\n  deep: 1\n- x\nodd\n");
+        let read = parse(
+            "# x\n---\ncpu_mask: '0x0000000f,0x0'  # all\nnic:\n- eth0\n  - \"eth1\"\ntune: [net, disks]\ntune_clock: true\n  deep: 1\n- x\nodd\n",
+        );
         assert_eq!((read.one("cpu_mask"), read.is_on("tune_clock")), (Some("0x0000000f,0x0"), true));
-        assert_eq!((read.all("nic"), read.all("tune")), (&["eth0".into(), "eth1".into()][..], &["net".into(), "disks".into()][..]));
+        assert_eq!(
+            (read.all("nic"), read.all("tune")),
+            (&["eth0".into(), "eth1".into()][..], &["net".into(), "disks".into()][..])
+        );
         assert_eq!(read.odd, ["deep: 1", "- x", "odd"]);
         assert_eq!(read.all("dir"), [] as [String; 0]);
     }

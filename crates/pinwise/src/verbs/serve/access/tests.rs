@@ -31,7 +31,12 @@ fn with(name: &'static str, value: Option<&str>) -> Vec<(&'static str, String)> 
     headers
 }
 
-fn decided(access: &Access, method: Method, is_open: bool, headers: &[(&'static str, String)]) -> Result<(), Denied> {
+fn decided(
+    access: &Access,
+    method: Method,
+    is_open: bool,
+    headers: &[(&'static str, String)],
+) -> Result<(), Denied> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
@@ -89,7 +94,12 @@ fn of_two_hosts_none_counts_and_the_request_line_counts_as_one() {
     let mut map = HeaderMap::new();
     map.insert("host", HeaderValue::from_static("127.0.0.1:9119"));
     let of = |authority| {
-        access().decide(&Asked { method: &Method::GET, is_open: true, authority: Some(authority), headers: &map })
+        access().decide(&Asked {
+            method: &Method::GET,
+            is_open: true,
+            authority: Some(authority),
+            headers: &map,
+        })
     };
     assert_eq!(of("127.0.0.1:9119"), Ok(()));
     assert_eq!(of("evil.example"), Err(Denied::ForeignHost));
@@ -172,7 +182,9 @@ fn a_change_repeats_what_the_page_was_given() {
 
 #[test]
 fn a_change_is_in_a_form_that_forms_of_other_pages_cannot_send() {
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/json-patch+json", "text/json", ""] {
+    for kind in
+        ["text/plain", "application/x-www-form-urlencoded", "application/json-patch+json", "text/json", ""]
+    {
         assert_eq!(posted(&with("content-type", Some(kind))), Err(Denied::NotJson), "{kind:?}");
     }
     assert_eq!(posted(&with("content-type", None)), Err(Denied::NotJson));

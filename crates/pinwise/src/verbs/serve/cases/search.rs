@@ -71,7 +71,8 @@ pub(super) fn below(dir: &Path) -> Result<Search, Fault> {
 
 /// Whether it is a folder, and no link to one; those that are hidden are not meant.
 fn is_folder(entry: &DirEntry) -> bool {
-    entry.file_type().is_ok_and(|kind| kind.is_dir()) && !entry.file_name().as_encoded_bytes().starts_with(b".")
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
+        && !entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 impl Search {

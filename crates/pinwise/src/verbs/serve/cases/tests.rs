@@ -106,7 +106,8 @@ fn a_broken_case_is_listed_with_its_fault_and_stops_no_other() {
     case(&path, "broken");
     recorded(&path, "sound");
     let list = list(&path, &Known::default(), "", at_leisure()).unwrap();
-    let named = |id: &str| list["cases"].as_array().unwrap().iter().find(|case| case["id"] == id).unwrap().clone();
+    let named =
+        |id: &str| list["cases"].as_array().unwrap().iter().find(|case| case["id"] == id).unwrap().clone();
     assert_eq!(named("broken")["fault"]["class"], "storage");
     assert!(named("broken")["trials"].is_null());
     let sound = named("sound");

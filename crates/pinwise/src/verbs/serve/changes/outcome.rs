@@ -17,7 +17,9 @@ const MOST_NAMED: usize = 20;
 pub(super) fn announced(kept: &KeptPlan, within_s: u64) {
     let server = kept.server.iter().map(|server| format!(" for {server}")).collect::<String>();
     let case = &kept.case;
-    note!("pinwise: applying the plan of {case}{server}; it is taken back after {within_s} s unless it is confirmed");
+    note!(
+        "pinwise: applying the plan of {case}{server}; it is taken back after {within_s} s unless it is confirmed"
+    );
     for setting in kept.settings.iter().take(MOST_NAMED) {
         note!("pinwise: setting {} of {} to {}", setting.knob, setting.target, setting.value);
     }
@@ -81,7 +83,8 @@ pub(super) fn of_undo(undone: &Value) -> String {
     for act in acts {
         *counts.entry(act["result"].as_str().unwrap_or("unknown")).or_default() += 1;
     }
-    let mut counts: Vec<String> = counts.into_iter().map(|(result, count)| format!("{count} {result}")).collect();
+    let mut counts: Vec<String> =
+        counts.into_iter().map(|(result, count)| format!("{count} {result}")).collect();
     let refused = items(undone, "refused").count();
     counts.extend((refused > 0).then(|| format!("{} left alone", counted(refused, "session"))));
     match counts.is_empty() {
@@ -119,8 +122,13 @@ mod tests {
 
     #[test]
     fn lines_say_what_came_of_it() {
-        assert!(of_apply(&json!({ "session": "17-4", "acts_in_force": 0 })).contains("17-4: everything was so already"));
-        assert!(of_apply(&json!({ "session": "17-4", "acts_in_force": 2 })).contains("waits to be confirmed"));
+        assert!(
+            of_apply(&json!({ "session": "17-4", "acts_in_force": 0 }))
+                .contains("17-4: everything was so already")
+        );
+        assert!(
+            of_apply(&json!({ "session": "17-4", "acts_in_force": 2 })).contains("waits to be confirmed")
+        );
         assert_eq!(of_confirm(&json!({ "confirmed": ["17-4", "18-5"] })), "confirmed: session 17-4, 18-5");
         let acts = json!([{ "result": "restored" }, { "result": "gone" }, { "result": "restored" }]);
         let undone = json!({ "sessions": [{ "undone": acts }], "refused": [{}] });
@@ -130,7 +138,9 @@ mod tests {
 
     #[test]
     fn no_document_makes_it_panic() {
-        for document in [json!(null), json!([1]), json!({ "sessions": 1, "fault": {}, "confirm_within_s": "x" })] {
+        for document in
+            [json!(null), json!([1]), json!({ "sessions": 1, "fault": {}, "confirm_within_s": "x" })]
+        {
             let _ = (of_apply(&document), of_confirm(&document), of_undo(&document), in_force(document));
         }
     }

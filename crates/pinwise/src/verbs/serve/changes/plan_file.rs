@@ -45,7 +45,9 @@ impl PlanFile {
     pub(super) fn path(&self) -> Result<String, Fault> {
         let path = self.folder.path().join(&self.name);
         let cause = "the path is not UTF-8";
-        path.into_os_string().into_string().map_err(|path| Fault::new(Class::Storage, path.display(), cause, REMEDY))
+        path.into_os_string()
+            .into_string()
+            .map_err(|path| Fault::new(Class::Storage, path.display(), cause, REMEDY))
     }
 }
 

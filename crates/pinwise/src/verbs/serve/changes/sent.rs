@@ -72,7 +72,14 @@ mod tests {
     async fn a_body_that_is_another_is_refused_by_its_kind() {
         assert_eq!(status_of("application/json", r#"{"plan_id":"7","confirm_within_s":60}"#).await, None);
         assert_eq!(status_of("text/plain", r#"{"plan_id":"7","confirm_within_s":60}"#).await, Some(415));
-        for wrong in ["", "{", "[]", "{}", r#"{"plan_id":7,"confirm_within_s":60}"#, r#"{"plan_id":"7","confirm_within_s":-1}"#] {
+        for wrong in [
+            "",
+            "{",
+            "[]",
+            "{}",
+            r#"{"plan_id":7,"confirm_within_s":60}"#,
+            r#"{"plan_id":"7","confirm_within_s":-1}"#,
+        ] {
             assert_eq!(status_of("application/json", wrong).await, Some(400), "{wrong}");
         }
         let unknown = r#"{"plan_id":"7","confirm_within_s":60,"persist":true}"#;

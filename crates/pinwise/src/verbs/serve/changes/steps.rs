@@ -103,7 +103,8 @@ pub(super) async fn undo() -> Result<Value, Refusal> {
 
 /// What is said of a task that did not come to its end.
 pub(super) fn cut_short() -> Fault {
-    let (cause, remedy) = ("the server ended before it was done", "see at a shell what is in force: pinwise status");
+    let (cause, remedy) =
+        ("the server ended before it was done", "see at a shell what is in force: pinwise status");
     Fault::new(Class::Interrupted, "the change", cause, remedy)
 }
 
@@ -117,7 +118,8 @@ async fn folder_of(dir: &Path, case: &str) -> Result<String, Refusal> {
     let folder = cases::folder(dir.to_path_buf(), case.to_string()).await?;
     let text = folder.into_os_string().into_string();
     text.map_err(|folder| {
-        let (cause, remedy) = ("the path is not UTF-8", "rename the folder, or plan at a shell: pinwise plan CASE");
+        let (cause, remedy) =
+            ("the path is not UTF-8", "rename the folder, or plan at a shell: pinwise plan CASE");
         Fault::new(Class::Usage, folder.display(), cause, remedy).into()
     })
 }
@@ -156,13 +158,21 @@ fn is_for_a_server(plan: &Plan) -> bool {
 }
 
 fn not_named() -> Fault {
-    let cause = "the plan is for the server that was studied, and which process that is now has not been said";
-    Fault::new(Class::Usage, "server", cause, "name a systemd unit, a process or its number, a cgroup or a container")
+    let cause =
+        "the plan is for the server that was studied, and which process that is now has not been said";
+    Fault::new(
+        Class::Usage,
+        "server",
+        cause,
+        "name a systemd unit, a process or its number, a cgroup or a container",
+    )
 }
 
 fn can_be_a_name(server: &str) -> Result<(), Fault> {
     match server.is_empty() || server.len() > LONGEST_NAME || server.chars().any(char::is_control) {
-        true => Err(Fault::new(Class::Usage, "server", "no process or unit is called that", not_named().remedy)),
+        true => {
+            Err(Fault::new(Class::Usage, "server", "no process or unit is called that", not_named().remedy))
+        }
         false => Ok(()),
     }
 }
@@ -184,7 +194,8 @@ mod tests {
     #[test]
     fn a_plan_for_the_server_of_the_study_is_known_by_its_targets() {
         let with_target = |target: &str| {
-            let planned = Planned { knob: "process-affinity".into(), target: target.into(), ..Planned::default() };
+            let planned =
+                Planned { knob: "process-affinity".into(), target: target.into(), ..Planned::default() };
             is_for_a_server(&Plan { settings: vec![planned], ..Plan::default() })
         };
         assert!(with_target("server") && with_target("server/vcpu/0"));

@@ -41,12 +41,16 @@ pub(in super::super) async fn list(State(served): State<Served>, Query(asked): A
         return Err(Fault::new(Class::Usage, "q", cause, "search for less").into());
     }
     let until = Instant::now() + READING;
-    let list = beside("the list of cases", move || cases::list(&served.dir, &served.cases, &text, until)).await;
+    let list =
+        beside("the list of cases", move || cases::list(&served.dir, &served.cases, &text, until)).await;
     Ok(Json(list?))
 }
 
 /// All that a case says. `pinwise explain` prints the same document as `pinwise report`, and writes nothing into the case.
-pub(in super::super) async fn result(State(served): State<Served>, InAddress(id): InAddress<String>) -> Answered {
+pub(in super::super) async fn result(
+    State(served): State<Served>,
+    InAddress(id): InAddress<String>,
+) -> Answered {
     let folder = cases::folder(served.dir.clone(), id).await?;
     Ok(Json(own_verb::json(&["explain".into(), argument(&folder)?], AT_MOST).await?))
 }
@@ -59,7 +63,8 @@ pub(in super::super) async fn report(
     let folder = cases::folder(served.dir.clone(), id).await?;
     let _turn = served.reporting.acquire().await;
     let html = beside("the report of a case", move || conclusion::report_of(&folder)).await?;
-    let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)];
+    let headers =
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)];
     Ok((headers, html).into_response())
 }
 

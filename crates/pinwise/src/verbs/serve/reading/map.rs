@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_picture_is_drawn_of_the_document() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/two-node-smt/capture.tar.zst");
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/two-node-smt/capture.tar.zst");
         let machine = Machine::read(&Root::at(std::path::Path::new(path)).unwrap());
         let svg = picture_of(&serde_json::to_value(&machine).unwrap()).unwrap();
         assert!(svg.contains("<svg") && svg.trim_end().ends_with("</svg>"));

@@ -44,7 +44,8 @@ impl Bands {
             parts.sort_by_key(|(_, cpus)| cpus.first());
             let together: CpuSet = parts.iter().flat_map(|(_, cpus)| cpus.iter()).collect();
             let overlap = together.len() != parts.iter().map(|(_, cpus)| cpus.len()).sum::<usize>();
-            let sets = |parts: &[(String, CpuSet)]| parts.iter().map(|(_, cpus)| cpus.clone()).collect::<Vec<_>>();
+            let sets =
+                |parts: &[(String, CpuSet)]| parts.iter().map(|(_, cpus)| cpus.clone()).collect::<Vec<_>>();
             let is_known = levels.last().is_some_and(|known| sets(&known.parts) == sets(&parts));
             if parts.len() > 1 && !overlap && !is_known {
                 levels.push(Level { name: level.name, parts });
@@ -149,8 +150,7 @@ mod tests {
     /// Two packages that are nodes, four caches; the second threads of the cores have the upper numbers.
     fn machine() -> Machine {
         let node = |id, cpus: &str| Node { id, cpus: set(cpus), ..Node::default() };
-        let cache =
-            |cpus: &str| Cache { level: 3, kind: CacheType::Unified, bytes: None, cpus: set(cpus) };
+        let cache = |cpus: &str| Cache { level: 3, kind: CacheType::Unified, bytes: None, cpus: set(cpus) };
         Machine {
             packages: vec![set("0-3,8-11"), set("4-7,12-15")],
             nodes: vec![node(0, "0-3,8-11"), node(1, "4-7,12-15")],

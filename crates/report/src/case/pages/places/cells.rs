@@ -37,8 +37,14 @@ fn note(facts: &Facts, shown: &Shown, cpu: &Cpu, interrupts: Option<&BTreeMap<u3
     let (mut lines, mut title) = (Vec::new(), Vec::new());
     if let Some(tried) = own {
         let change = tried.contrast.filter(|_| tried.outcome.has_figure());
-        let change = change.map(|c| format!(" {} against {}", number::change_with_interval(c.ratio, c.interval), c.reference));
-        title.push(format!("the server there: {}{}", words::of_tried(tried, margin), change.unwrap_or_default()));
+        let change = change.map(|c| {
+            format!(" {} against {}", number::change_with_interval(c.ratio, c.interval), c.reference)
+        });
+        title.push(format!(
+            "the server there: {}{}",
+            words::of_tried(tried, margin),
+            change.unwrap_or_default()
+        ));
         lines.extend(words::change(tried));
     }
     let letters: Vec<_> = shown.letters_on(cpu.id).collect();
@@ -55,7 +61,10 @@ fn note(facts: &Facts, shown: &Shown, cpu: &Cpu, interrupts: Option<&BTreeMap<u3
             None => "what interrupts take of it is not known".into(),
         });
     }
-    let is_best = own.into_iter().chain(letters.iter().map(|(_, tried)| *tried)).any(|tried| shown.placements.is_best(tried));
+    let is_best = own
+        .into_iter()
+        .chain(letters.iter().map(|(_, tried)| *tried))
+        .any(|tried| shown.placements.is_best(tried));
     CellNote {
         sign: own.and_then(|tried| sign(tried.outcome)),
         is_best,

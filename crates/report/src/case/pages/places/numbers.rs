@@ -70,7 +70,14 @@ pub(super) fn by_cpu(html: &mut Html, facts: &Facts, shown: &Shown, interrupts: 
         table(details, &heads, &numbers, &rows);
     });
     let heads = [
-        "cpu", "package", "node", "result", "change_percent", "low_percent", "high_percent", "against",
+        "cpu",
+        "package",
+        "node",
+        "result",
+        "change_percent",
+        "low_percent",
+        "high_percent",
+        "against",
         "interrupts_percent",
     ];
     let whole = |number: Option<u32>| Cell::Number(number.map(f64::from));
@@ -91,7 +98,8 @@ fn row(cpu: &Cpu, shown: &Shown, interrupts: Option<&BTreeMap<u32, f64>>, margin
     let or_empty = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
     let own = shown.on(cpu.id);
     let contrast = own.and_then(|tried| tried.contrast.filter(|_| tried.outcome.has_figure()));
-    let share = interrupts.map(|by_cpu| by_cpu.get(&cpu.id).map_or("?".into(), |share| number::share(*share)));
+    let share =
+        interrupts.map(|by_cpu| by_cpu.get(&cpu.id).map_or("?".into(), |share| number::share(*share)));
     let letters: Vec<String> =
         shown.letters_on(cpu.id).map(|(place, _)| Overlay::letter(place).to_string()).collect();
     vec![
@@ -139,7 +147,14 @@ mod tests {
     #[test]
     fn columns_without_anything_are_left_out() {
         let row = |cells: [&str; 3]| cells.map(String::from).to_vec();
-        let (heads, rows) = without_empty(&["CPU", "node", "result"], vec![row(["0", "", "worse"]), row(["1", "", ""])]);
-        assert_eq!((heads, rows), (vec!["CPU", "result"], vec![row(["0", "worse", ""])[..2].to_vec(), row(["1", "", ""])[..2].to_vec()]));
+        let (heads, rows) =
+            without_empty(&["CPU", "node", "result"], vec![row(["0", "", "worse"]), row(["1", "", ""])]);
+        assert_eq!(
+            (heads, rows),
+            (
+                vec!["CPU", "result"],
+                vec![row(["0", "worse", ""])[..2].to_vec(), row(["1", "", ""])[..2].to_vec()]
+            )
+        );
     }
 }

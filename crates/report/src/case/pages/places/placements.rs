@@ -119,7 +119,9 @@ fn tried<'a>(
         (Some(Verdict::Better), None) => Outcome::Better,
         (Some(Verdict::Worse), None) => Outcome::Worse,
         (Some(Verdict::Equal), None) => Outcome::Equal,
-        (Some(Verdict::Undecided | Verdict::CannotTell | Verdict::Untrustworthy), None) => Outcome::CannotTell,
+        (Some(Verdict::Undecided | Verdict::CannotTell | Verdict::Untrustworthy), None) => {
+            Outcome::CannotTell
+        }
         (None, None) => Outcome::NotCompared,
     };
     Tried { arm, cpus, outcome, contrast }

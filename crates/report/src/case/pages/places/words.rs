@@ -43,12 +43,17 @@ pub(super) fn change(tried: &Tried) -> Option<String> {
 }
 
 /// What stands below the picture.
-pub(super) fn caption(facts: &Facts, shown: &Shown, interrupts: &Result<BTreeMap<u32, f64>, Unknown>) -> String {
+pub(super) fn caption(
+    facts: &Facts,
+    shown: &Shown,
+    interrupts: &Result<BTreeMap<u32, f64>, Unknown>,
+) -> String {
     let mut sentences = Vec::new();
     let placements = shown.placements;
     let baseline = facts.evidence.baseline();
     if placements.is_empty() {
-        sentences.push("No arm keeps the server on CPUs of its own, so there is no result of a CPU.".to_string());
+        sentences
+            .push("No arm keeps the server on CPUs of its own, so there is no result of a CPU.".to_string());
     }
     let reference = placements.cpus.iter().find_map(|(_, tried)| Some(&tried.contrast?.reference));
     if let Some(reference) = reference {
@@ -82,7 +87,11 @@ fn best(shown: &Shown, baseline: &str) -> Option<String> {
         n => format!("the most of {n} that are shown to be better"),
     };
     let change = number::change_with_interval(best.ratio, best.interval);
-    Some(format!("The star marks {}: {change} against {}, {most}.", sentence_start(&best.arm), best.reference))
+    Some(format!(
+        "The star marks {}: {change} against {}, {most}.",
+        sentence_start(&best.arm),
+        best.reference
+    ))
 }
 
 fn of_interrupts(facts: &Facts, interrupts: &Result<BTreeMap<u32, f64>, Unknown>) -> Vec<String> {

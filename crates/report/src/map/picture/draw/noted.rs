@@ -106,12 +106,8 @@ pub(super) fn cell(
 /// Writes what stands in a cell; the cell itself and its marks are drawn.
 fn write(svg: &mut Html, cpu: Option<u32>, note: &CellNote, area: Area, kind: &Type) {
     let line = overlay::line(kind.size);
-    let mut row = Area {
-        left: area.left + PAD,
-        top: area.top + 1.0,
-        width: area.width - 2.0 * PAD,
-        height: line,
-    };
+    let mut row =
+        Area { left: area.left + PAD, top: area.top + 1.0, width: area.width - 2.0 * PAD, height: line };
     if let Some(cpu) = cpu {
         svg::text(svg, &kind.class, (row.left, middle(row, kind.size)), "start", &cpu.to_string());
     }
@@ -132,7 +128,8 @@ fn signs(svg: &mut Html, note: &CellNote, row: Area, size: f64) {
     let side = size * 0.75;
     let mut right = row.right();
     for is_star in [false, true] {
-        let area = Area { left: right - side, top: row.top + (row.height - side) / 2.0, width: side, height: side };
+        let area =
+            Area { left: right - side, top: row.top + (row.height - side) / 2.0, width: side, height: side };
         match (is_star, note.sign) {
             (true, _) if note.is_best => star(svg, area),
             (false, Some(sign)) => draw_sign(svg, sign, area),
@@ -162,7 +159,9 @@ pub(super) fn draw_sign(svg: &mut Html, sign: Sign, area: Area) {
     let (left, top, right, bottom) = (area.left, area.top, area.right(), area.bottom());
     let (across, down) = (left + area.width / 2.0, top + area.height / 2.0);
     match sign {
-        Sign::Up => svg::path(svg, "sign", &[(left, bottom), (right, bottom), (across, top), (left, bottom)], ""),
+        Sign::Up => {
+            svg::path(svg, "sign", &[(left, bottom), (right, bottom), (across, top), (left, bottom)], "")
+        }
         Sign::Down => svg::path(svg, "sign", &[(left, top), (right, top), (across, bottom), (left, top)], ""),
         Sign::Level => {
             for share in [0.3, 0.7] {

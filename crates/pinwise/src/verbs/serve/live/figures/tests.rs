@@ -46,7 +46,11 @@ fn what_went_back_or_stood_still_or_is_new_has_no_shares() {
 
 #[test]
 fn a_text_that_cannot_be_read_is_missing_and_not_idle() {
-    for event in [cpus_of("", "cpu0 1 2 3 4\n"), cpus_of("cpu0 1 2 3 4\n", "nothing"), cpus(Err("gone"), Err("gone"), 1.0)] {
+    for event in [
+        cpus_of("", "cpu0 1 2 3 4\n"),
+        cpus_of("cpu0 1 2 3 4\n", "nothing"),
+        cpus(Err("gone"), Err("gone"), 1.0),
+    ] {
         assert!(event["cpus"].is_null() && event["missing"][0]["fact"] == "/proc/stat", "{event}");
     }
     let event = interrupts_of("", "");
@@ -58,7 +62,8 @@ const BEFORE: &str = "           CPU0       CPU2\n 24:        100         50   P
 
 #[test]
 fn rates_are_a_second_and_by_the_columns_of_the_table() {
-    let after = BEFORE.replace("100         50", "120         50").replace("1000       2000", "1001       2500");
+    let after =
+        BEFORE.replace("100         50", "120         50").replace("1000       2000", "1001       2500");
     let event = interrupts_of(BEFORE, &after);
     assert_eq!(event["cpus"], json!([0, 2]));
     let lines = event["lines"].as_array().unwrap();
@@ -81,7 +86,8 @@ fn of_many_lines_those_with_most_are_listed() {
         format!("           CPU0\n{}", (1..=50).map(row).collect::<String>())
     };
     let event = interrupts_of(&table(1), &table(2));
-    let ids: Vec<&str> = event["lines"].as_array().unwrap().iter().map(|line| line["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> =
+        event["lines"].as_array().unwrap().iter().map(|line| line["id"].as_str().unwrap()).collect();
     assert_eq!((ids.len(), ids[0], ids[19]), (MOST_LINES, "50", "31"));
 }
 
@@ -98,7 +104,8 @@ fn without_the_rights_the_event_of_takers_says_what_is_missing() {
 #[test]
 fn takers_are_those_of_the_window_and_not_too_many() {
     let all: Vec<Value> = (0..100).map(|n| json!({ "name": n })).collect();
-    let event = takers(Ok(json!({ "takers": all, "from_ns": 1_000_000_000_u64, "to_ns": 3_000_000_000_u64 })), 1.0);
+    let event =
+        takers(Ok(json!({ "takers": all, "from_ns": 1_000_000_000_u64, "to_ns": 3_000_000_000_u64 })), 1.0);
     assert_eq!((event["takers"].as_array().unwrap().len(), &event["window_s"]), (MOST_TAKERS, &json!(2.0)));
 }
 
