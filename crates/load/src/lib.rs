@@ -18,17 +18,20 @@ pub mod drive;
 mod errno;
 mod flags;
 pub mod generator;
+pub mod guard;
 mod interference;
 mod link;
 pub mod outcome;
 mod process;
 pub mod server;
+pub mod server_metrics;
 mod signals;
 mod sockets;
 pub mod template;
 pub mod workloads;
 
 pub use clock::monotonic_ns;
+pub use guard::{Breach, Certainty, Guard, Guarding, Reference};
 pub use interference::busy_cpu::Spin;
 pub use interference::interrupt_cost::{interrupt_cost_ns, interrupts_taking};
 pub use interference::storm::Storm;
@@ -36,13 +39,15 @@ pub use interference::thief::Thief;
 pub use interference::{storm, thief};
 pub use outcome::headroom::headroom;
 pub use outcome::operations::Operation;
-pub use outcome::{Counted, Headroom, Interval, Outcome, headroom, latency, operations};
+pub use outcome::traffic::Traffic;
+pub use outcome::{Counted, Headroom, Interval, Outcome, headroom, latency, operations, traffic};
 pub use process::running::Running;
 pub use process::{children, log_tail, program};
 pub use server::{Server, ServerSpec};
+pub use server_metrics::MetricSpec;
 pub use template::Command;
 pub use workloads::command::extract::Extract;
 pub use workloads::{
-    AmqpLoad, CommandLoad, Driven, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, PacketsLoad,
+    AmqpLoad, CommandLoad, Driven, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, OwnTrafficLoad, PacketsLoad,
     QueueFillLoad, SpinLoad, StringLoad, Workload, string,
 };

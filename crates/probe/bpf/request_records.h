@@ -39,6 +39,7 @@ struct peer {
 struct connection {
 	u64 arrived_ns; /* when bytes arrived that nobody has read yet; 0: there are none */
 	u64 read_ns; /* when the request that is being answered was read; 0: none is */
+	u64 asked_ns; /* when it arrived; 0: that was not seen */
 	u32 written; /* what the server had written by then, as TCP numbers it */
 	u32 received; /* what had been received before anything of the answer was written, likewise */
 	u64 early; /* whether what arrived last did so before that, too */
@@ -56,6 +57,7 @@ struct port_requests {
 	u64 continued; /* of those that were read, how many arrived and were read before the one that was read before was answered */
 	u32 waited_steps[BUCKETS];
 	u32 served_steps[BUCKETS];
+	u32 took_steps[BUCKETS]; /* between arrival and answer, of requests of which all three were seen */
 };
 
 /* Set by pinwise: nothing is counted before `began_ns` is not 0, nor once `ended_ns` is not. */

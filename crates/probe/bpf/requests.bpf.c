@@ -377,6 +377,7 @@ SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 		sum->continued++;
 	note_numbers(connection, socket);
 	connection->read_ns = now_ns;
+	connection->asked_ns = arrived_ns;
 	if (arrived_ns && now_ns > arrived_ns) {
 		sum->read++;
 		sum->waited_ns += now_ns - arrived_ns;
@@ -410,6 +411,8 @@ SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 		sum->answered++;
 		sum->served_ns += now_ns - connection->read_ns;
 		count_step(sum->served_steps, now_ns - connection->read_ns);
+		if (connection->asked_ns && now_ns > connection->asked_ns)
+			count_step(sum->took_steps, now_ns - connection->asked_ns);
 		sum->overlapping += is_behind(connection, socket);
 		connection->sums.answered++;
 		connection->sums.served_ns += now_ns - connection->read_ns;

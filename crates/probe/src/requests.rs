@@ -107,6 +107,9 @@ pub struct PortRequests {
     /// Services by length.
     #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub served: Distribution,
+    /// Times from arrival to answer by length, of requests of which both were seen.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub took: Distribution,
 }
 
 impl Requests {
@@ -114,7 +117,7 @@ impl Requests {
     #[must_use]
     pub fn without_lengths(mut self) -> Self {
         for port in &mut self.ports {
-            (port.waited, port.served) = (Distribution::default(), Distribution::default());
+            (port.waited, port.served, port.took) = Default::default();
         }
         self
     }
@@ -143,6 +146,7 @@ impl PortRequests {
             peers: Vec::new(),
             waited: Distribution::default(),
             served: Distribution::default(),
+            took: Distribution::default(),
         }
     }
 
@@ -188,6 +192,7 @@ impl PortRequests {
         self.continued = self.continued.map(|sum| sum.saturating_add(seen.continued));
         self.waited.merge(&Distribution::of(&seen.waited_steps));
         self.served.merge(&Distribution::of(&seen.served_steps));
+        self.took.merge(&Distribution::of(&seen.took_steps));
     }
 }
 
@@ -203,6 +208,7 @@ fn since(before: &PortSeen, now: &PortSeen) -> PortSeen {
         continued: more(|seen| seen.continued),
         waited_steps: steps_since(&before.waited_steps, &now.waited_steps),
         served_steps: steps_since(&before.served_steps, &now.served_steps),
+        took_steps: steps_since(&before.took_steps, &now.took_steps),
     }
 }
 
@@ -230,6 +236,7 @@ mod tests {
                 continued: sum,
                 waited_steps: steps,
                 served_steps: steps,
+                took_steps: steps,
             }
         };
         let mut parts = PortRequests::at(Endpoint::Port(80));
@@ -254,6 +261,7 @@ mod tests {
             continued: 0,
             waited_steps: steps,
             served_steps: steps,
+            took_steps: steps,
         };
         let mut sum = PortRequests::at(Endpoint::Port(80));
         assert_eq!((sum.mean_served_us(), sum.counted()), (None, None));

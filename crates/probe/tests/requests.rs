@@ -115,6 +115,9 @@ fn waits_and_services_are_those_of_the_servers_own_clock() {
         "{least_waited:?} {waited:?} {most_waited:?}"
     );
     assert_eq!((port.waited.count(), port.served.count()), (REQUESTS, REQUESTS + 1));
+    // Each waited for 2 ms, but for one whose arrival was not seen.
+    assert_eq!(port.took.count(), REQUESTS);
+    assert!(port.took.quantile_ns(0.01).unwrap() >= 2_000_000, "{seen:?}");
     assert!(port.served.quantile_ns(0.5).unwrap() >= 200_000);
 }
 
@@ -158,12 +161,13 @@ fn parts_that_are_taken_meanwhile_are_the_whole() {
     let of = |requests: &Requests, of: fn(&PortRequests) -> u64| requests.ports.iter().map(of).sum::<u64>();
     let answered: Vec<u64> = parts.iter().map(|part| of(part, |port| port.answered)).collect();
     assert_eq!(answered, [3, 0, 4], "{parts:?}");
-    let sums: [fn(&PortRequests) -> u64; 5] = [
+    let sums: [fn(&PortRequests) -> u64; 6] = [
         |port| port.read,
         |port| port.waited_ns,
         |port| port.served_ns,
         |port| port.waited.count(),
         |port| port.served.count(),
+        |port| port.took.count(),
     ];
     for sum in sums {
         assert_eq!(

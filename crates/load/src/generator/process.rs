@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::process::running::{Finished, Running};
 use crate::process::{netns, own_binary, trial_folder};
 use crate::server::Server;
-use crate::workloads::{About, Afterwards, Driven, Workload};
+use crate::workloads::{About, Afterwards, Driven, LoadSpec, Workload};
 
 /// Beyond its own length: for starting, for connections that are made before the clock starts, for printing.
 const MARGIN_S: f64 = 25.0;
@@ -65,7 +65,7 @@ pub struct Part {
 pub fn start_part(load: &dyn Driven, part: Part, hand: &mut Hand) -> Result<Running<Document>, Fault> {
     load.check()?;
     let start = flags::start_at(part.start_at_ns);
-    let launch = launch(load, part.server, &start, part.cpus, part.log)?;
+    let launch = launch(load, &load.spec(), part.server, &start, part.cpus, part.log)?;
     Running::start(hand, launch, timeout(load), document)
 }
 
@@ -82,21 +82,23 @@ fn start(
         hand.perform(&act)?;
     }
     let (cpus, log) = (placement.load_cpus.clone(), dir.path().join("load.log"));
-    let launch = launch(load, server.address(), &[flags::ANNOUNCE.into()], cpus, log)?;
+    let spec = load.spec_for(server);
+    let launch = launch(load, &spec, server.address(), &[flags::ANNOUNCE.into()], cpus, log)?;
     let then = load.afterwards(trial_folder::again(dir)?);
     Running::start(hand, launch, timeout(load), |finished| reckon(finished, then))
 }
 
-/// The process of a load, with flags that say how it starts.
+/// The process of a load that is written down so, with flags that say how it starts.
 fn launch(
     load: &dyn Driven,
+    spec: &LoadSpec,
     server: SocketAddr,
     start: &[String],
     cpus: Option<CpuSet>,
     log: PathBuf,
 ) -> Result<Launch, Fault> {
     let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
-    let (flags, input) = flags::to_start(server, &load.spec())?;
+    let (flags, input) = flags::to_start(server, spec)?;
     argv.extend(flags);
     argv.extend_from_slice(start);
     let (input, netns) = (input.into_bytes(), load.netns().cloned());

@@ -40,6 +40,11 @@ impl Latency {
         self.0.saturating_record((latency_ns + 500) / 1000);
     }
 
+    /// Counts so many latencies of the same length; see [`Latency::record_ns`].
+    pub fn record_many_ns(&mut self, latency_ns: u64, count: u64) {
+        self.0.saturating_record_n(latency_ns.saturating_add(500) / 1000, count);
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.0.reset();

@@ -3,6 +3,7 @@
 pub mod headroom;
 pub mod latency;
 pub mod operations;
+pub mod traffic;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use self::latency::Latency;
 use self::operations::Operation;
+use self::traffic::Traffic;
+use crate::guard::Breach;
 
 /// Work completed in one short interval of a run; the raw material of warm-up detection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,13 +70,15 @@ pub enum Counted {
     Packets,
     /// Packets that were sent, where nobody counts what arrives.
     Sent,
+    /// Requests of others that the kernel saw answered; whether an answer was an error is not known.
+    Seen,
 }
 
 impl Counted {
     /// Name of the figure that their rate is.
     pub fn rate(self) -> &'static str {
         match self {
-            Self::Requests => "requests_per_s",
+            Self::Requests | Self::Seen => "requests_per_s",
             Self::Packets => "packets_per_s",
             Self::Sent => "sent_per_s",
         }
@@ -109,6 +114,12 @@ pub struct Outcome {
     /// The process whose figure `client_busy` is, of a load that several hosts drive: `host b, process 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_part: Option<String>,
+    /// Why the run ended before its time, where a guard ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breach: Option<Breach>,
+    /// The server's own traffic, of a load that drives nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
     /// The headroom check, where it could be made.
     pub headroom: Option<Headroom>,
     /// What could not be measured, and why.
@@ -117,8 +128,8 @@ pub struct Outcome {
 
 impl Outcome {
     /// The figures over the intervals that lie wholly inside `from_ns`..=`to_ns` (CLOCK_MONOTONIC): `requests_per_s` (or another
-    /// [`rate`](Counted::rate)), `completed`, `failed`, and, when a request was completed, the latency figures of [`Latency::figures`] over
-    /// the merged histograms. Without intervals there, or with a histogram that cannot be read, it says why not.
+    /// [`rate`](Counted::rate)), `completed`, `failed` (where that is known), and, when a request was completed, the latency figures of
+    /// [`Latency::figures`] over the merged histograms, and those of [`Traffic::figures`]. Without intervals there, or with a histogram that cannot be read, it says why not.
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Result<BTreeMap<String, f64>, Missing> {
         let inside: Vec<&Interval> =
             self.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns).collect();
@@ -140,7 +151,12 @@ impl Outcome {
         let mut figures = latency.figures();
         figures.insert(self.counted.rate().into(), completed / seconds);
         figures.insert("completed".into(), completed);
-        figures.insert("failed".into(), sum(|i| i.failed));
+        if self.counted != Counted::Seen {
+            figures.insert("failed".into(), sum(|i| i.failed));
+        }
+        if let Some(traffic) = &self.traffic {
+            figures.extend(traffic.figures(from_ns, to_ns));
+        }
         Ok(figures)
     }
 
@@ -167,6 +183,7 @@ pub fn unit_of(figure: &str) -> Option<&'static str> {
     match figure {
         "requests_per_s" => Some("requests/s"),
         "packets_per_s" | "sent_per_s" => Some("packets/s"),
+        "cpu_us_per_request" => Some("us"),
         "client_busy" | "sender_busy" | "lost_share" => Some("share"),
         "sender_ns_per_packet" | "sink_ns_per_packet" => Some("ns"),
         "sent" | "arrived" | "lost" | "out_of_order" => Some("packets"),
@@ -220,6 +237,16 @@ mod tests {
         forged.intervals.iter_mut().for_each(|i| (i.completed, i.failed) = (u64::MAX, u64::MAX));
         let figures = forged.window(0, 400_000_000).unwrap();
         assert_eq!((figures["completed"], figures["failed"]), (u64::MAX as f64, u64::MAX as f64));
+    }
+
+    #[test]
+    fn of_what_others_asked_it_is_not_known_whether_it_failed() {
+        let slices = vec![traffic::SliceSums { to_ns: 400_000_000, answered: 2, served_ns: 8_000, ..Default::default() }];
+        let traffic = Some(Traffic { slices, ..Traffic::default() });
+        let seen = Outcome { counted: Counted::Seen, traffic, ..outcome() };
+        let figures = seen.window(0, 400_000_000).unwrap();
+        assert!(!figures.contains_key("failed"));
+        assert_eq!((figures["completed"], figures["latency_service_us"]), (4.0, 4.0));
     }
 
     #[test]

@@ -24,18 +24,22 @@ pub fn of_text(text: &str) -> String {
 
 /// The same of a log file.
 pub fn of_file(path: &Path) -> String {
-    match read_end(path) {
+    match read_end(path, BYTES) {
         Ok(bytes) => of_text(&String::from_utf8_lossy(&bytes)),
         Err(why) => format!("its log {} cannot be read: {why}", path.display()),
     }
 }
 
-fn read_end(path: &Path) -> std::io::Result<Vec<u8>> {
+/// The last `most` bytes of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read_end(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();
-    file.take(BYTES).read_to_end(&mut bytes)?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

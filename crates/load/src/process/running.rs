@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::log_tail;
-use super::stdout::Output;
+use super::stdout::{MOST_BYTES, Output};
 use crate::clock::monotonic_ns;
 use crate::drive::BEGAN;
 use crate::outcome::Outcome;
@@ -23,6 +23,8 @@ pub(crate) struct Finished {
     pub(crate) command: String,
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
+    /// Whether it printed more there than is kept.
+    pub(crate) is_cut: bool,
     /// Standard error.
     pub(crate) log: PathBuf,
     /// CLOCK_MONOTONIC ns.
@@ -40,10 +42,28 @@ impl Finished {
         }
     }
 
+    /// # Errors
+    /// It printed more on standard output than is kept: figures that stand at its end would be those of its middle.
+    pub(crate) fn is_whole(&self) -> Result<(), Fault> {
+        match self.is_cut {
+            false => Ok(()),
+            true => {
+                let cause =
+                    format!("printed more than {} MiB on standard output, which is not read", MOST_BYTES >> 20);
+                let remedy = "let it print its figures alone";
+                Err(Fault::new(Class::WorkloadFailed, self.named(), cause, remedy))
+            }
+        }
+    }
+
+    fn named(&self) -> String {
+        format!("load '{}'", self.command)
+    }
+
     /// A fault about this load, with what it printed last.
     pub(crate) fn fault(&self, cause: impl std::fmt::Display, remedy: impl Into<String>) -> Fault {
         let cause = format!("{cause}; {}", self.tail());
-        Fault::new(Class::WorkloadFailed, format!("load '{}'", self.command), cause, remedy)
+        Fault::new(Class::WorkloadFailed, self.named(), cause, remedy)
     }
 }
 
@@ -140,11 +160,14 @@ impl<T> Running<T> {
     }
 
     fn finished(&mut self, status: ExitStatus) -> Finished {
+        let to_ns = monotonic_ns();
+        let printed = self.output.take();
         Finished {
             command: self.command.clone(),
             status,
-            to_ns: monotonic_ns(),
-            stdout: self.output.take(),
+            to_ns,
+            stdout: printed.bytes,
+            is_cut: printed.is_cut,
             log: self.log.clone(),
             from_ns: self.from_ns,
         }

@@ -8,6 +8,7 @@ use super::about::About;
 use super::spec::LoadSpec;
 use crate::drive::{Course, Document, Keys};
 use crate::outcome::Outcome;
+use crate::server::Server;
 
 /// What [`Driven::afterwards`] gives.
 pub type Afterwards = Box<dyn FnOnce(Outcome) -> Result<Outcome, Fault> + Send>;
@@ -22,6 +23,12 @@ pub trait Driven: Keys {
 
     /// The load as a recipe writes it.
     fn spec(&self) -> LoadSpec;
+
+    /// The load as its process is started with it, against the server of a trial.
+    fn spec_for(&self, server: &Server) -> LoadSpec {
+        let _ = server;
+        self.spec()
+    }
 
     /// What it needs, beside its network namespace, that this machine does not have.
     fn missing(&self) -> Vec<Missing> {

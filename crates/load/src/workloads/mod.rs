@@ -10,6 +10,7 @@ pub use http::HttpLoad;
 pub use latency::LatencyLoad;
 pub use ldap::LdapLoad;
 pub use nats::NatsLoad;
+pub use own_traffic::OwnTrafficLoad;
 pub use packets::PacketsLoad;
 pub use queue_fill::QueueFillLoad;
 pub use spec::LoadSpec;
@@ -26,6 +27,7 @@ pub mod http;
 pub mod latency;
 pub mod ldap;
 pub mod nats;
+pub mod own_traffic;
 pub mod packets;
 pub(crate) mod payload;
 pub mod queue_fill;
@@ -108,7 +110,12 @@ impl LoadSpec {
     /// Whether the engine drives it: then its process makes its connections first, starts at a moment that it is given, and says when it
     /// sent its first request.
     pub fn is_of_engine(&self) -> bool {
-        !matches!(self, Self::Command(_) | Self::Spin(_) | Self::Packets(_))
+        !matches!(self, Self::Command(_) | Self::Spin(_) | Self::Packets(_) | Self::OwnTraffic(_))
+    }
+
+    /// Whether its process announces when it began: where the engine drives it, and where it gets ready for a while before it watches.
+    pub fn announces_its_start(&self) -> bool {
+        self.is_of_engine() || matches!(self, Self::OwnTraffic(_))
     }
 
     /// How long the load is to run, s.

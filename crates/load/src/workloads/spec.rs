@@ -29,6 +29,8 @@ macro_rules! every_load {
                 Nats(super::nats::NatsLoad),
                 /// A queue that is filled and drained, each operation reported by itself.
                 QueueFill(super::queue_fill::QueueFillLoad),
+                /// No load: the traffic that the server has of its own.
+                OwnTraffic(super::own_traffic::OwnTrafficLoad),
             }
             program {
                 /// Any load tool, by its command line.

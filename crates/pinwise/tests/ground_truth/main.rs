@@ -25,6 +25,7 @@ mod nats;
 mod noise;
 mod nothing;
 mod openldap;
+mod own_traffic;
 mod packets;
 mod pinwise;
 mod placed_guests;

@@ -19,6 +19,7 @@ records! {
     Connection = "connection" {
         arrived_ns: u64,
         read_ns: u64,
+        asked_ns: u64,
         written: u32,
         received: u32,
         early: u64,
@@ -35,6 +36,7 @@ records! {
         continued: u64,
         waited_steps: [u32; BUCKETS],
         served_steps: [u32; BUCKETS],
+        took_steps: [u32; BUCKETS],
     }
 
     RequestControl = "request_control" { began_ns: u64, ended_ns: u64, lost: u64, }

@@ -1,21 +1,23 @@
 //! The driver `command`: its options, its process, and its figures.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use change::exit_words;
 use change::{Hand, Launch};
-use machine::{Class, Fault, Missing, OwnFolder, Placement};
+use machine::{Class, CpuSet, Fault, Missing, OwnFolder, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::extract::Extract;
 use super::locale::with_locale;
 use super::tool_errors::error_line;
+use crate::drive::Document;
 use crate::outcome::{Outcome, unit_of};
 use crate::process::running::{Finished, Running};
-use crate::process::{netns, program, trial_folder};
+use crate::process::{log_tail, netns, program, trial_folder};
 use crate::server::{self, Server};
 use crate::template::Command;
 use crate::workloads::{About, Workload};
@@ -33,6 +35,9 @@ pub static ABOUT: About = About {
               [figures]\nrequests_per_s = { regex = 'Requests/sec:\\s+(\\S+)' }\n\
               latency_us = { regex = 'Latency\\s+(\\S+)' }\n",
 };
+
+/// Of its standard error, no more than the end is searched for figures, bytes.
+const MOST_OF_STDERR: u64 = 64 << 20;
 
 /// What a load's command may ask to have filled in.
 pub const PLACEHOLDERS: [&str; 6] = ["address", "cpu", "cpus", "dir", "port", "seconds"];
@@ -84,6 +89,50 @@ impl CommandLoad {
             figures: BTreeMap::new(),
         }
     }
+
+    /// How long it may take, s: then it is ended, and has failed.
+    pub fn longest_s(&self) -> f64 {
+        self.timeout_s.max(self.seconds + 5.0)
+    }
+
+    /// Starts one process of a load that several hosts drive together, now; `server` is where the server listens, as this host reaches
+    /// it, and `dir` a folder of this process alone. What it prints on standard output is kept nowhere.
+    ///
+    /// # Errors
+    /// An option makes no sense; as [`Hand::launch`].
+    pub fn start_part(
+        &self,
+        server: SocketAddr,
+        cpus: Option<CpuSet>,
+        dir: &OwnFolder,
+        hand: &mut Hand,
+    ) -> Result<Running<Document>, Fault> {
+        self.check()?;
+        let (launch, figures) = (self.launch(server, cpus, dir)?, self.figures.clone());
+        Running::start(hand, launch, self.timeout(), move |finished| {
+            let outcome = reckon(&figures, &finished)?;
+            Ok(Document { outcome, broken: None, starved: false })
+        })
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.longest_s())
+    }
+
+    /// The process, with what stands in braces filled in.
+    fn launch(&self, server: SocketAddr, cpus: Option<CpuSet>, dir: &OwnFolder) -> Result<Launch, Fault> {
+        let mut values = server::values(server, cpus.as_ref(), dir.path())?;
+        values.insert("seconds", format!("{}", self.seconds.ceil()));
+        Ok(Launch {
+            argv: self.command.fill(&values)?,
+            env: with_locale(&self.env).into_iter().collect(),
+            cwd: self.cwd.clone(),
+            netns: self.netns.clone(),
+            cpus,
+            log: dir.path().join("load.log"),
+            ..Launch::default()
+        })
+    }
 }
 
 impl Workload for CommandLoad {
@@ -115,6 +164,10 @@ impl Workload for CommandLoad {
     fn needs(&self) -> Vec<Missing> {
         let mut missing: Vec<Missing> = netns::missing(self.netns.as_deref()).into_iter().collect();
         let cwd = self.cwd.as_deref().unwrap_or(Path::new(""));
+        if self.cwd.is_some() && !cwd.is_dir() {
+            let why = "it is no folder here: make it, or give another cwd";
+            missing.push(Missing::new(format!("folder {}", cwd.display()), why));
+        }
         if let Some(program) = self.command.words().first().filter(|name| !program::is_there(name, cwd)) {
             missing.push(Missing::new(
                 format!("program {program}"),
@@ -132,36 +185,24 @@ impl Workload for CommandLoad {
         dir: &OwnFolder,
     ) -> Result<Running, Fault> {
         self.check()?;
-        let mut values = server::values(server.address(), placement.load_cpus.as_ref(), dir.path())?;
-        values.insert("seconds", format!("{}", self.seconds.ceil()));
-        let launch = Launch {
-            argv: self.command.fill(&values)?,
-            env: with_locale(&self.env).into_iter().collect(),
-            cwd: self.cwd.clone(),
-            netns: self.netns.clone(),
-            cpus: placement.load_cpus.clone(),
-            log: dir.path().join("load.log"),
-            ..Launch::default()
-        };
+        let launch = self.launch(server.address(), placement.load_cpus.clone(), dir)?;
         let (figures, dir) = (self.figures.clone(), trial_folder::again(dir)?);
-        let timeout = Duration::from_secs_f64(self.timeout_s.max(self.seconds + 5.0));
-        Running::start(hand, launch, timeout, move |finished| reckon(&figures, &dir, &finished))
+        Running::start(hand, launch, self.timeout(), move |finished| {
+            // For the reader of the case; the figures come from memory.
+            trial_folder::write(&dir, "load.stdout", &finished.stdout)?;
+            reckon(&figures, &finished)
+        })
     }
 }
 
-fn reckon(
-    figures: &BTreeMap<String, Extract>,
-    dir: &OwnFolder,
-    finished: &Finished,
-) -> Result<Outcome, Fault> {
-    // For the reader of the case; the figures come from memory.
-    trial_folder::write(dir, "load.stdout", &finished.stdout)?;
+fn reckon(figures: &BTreeMap<String, Extract>, finished: &Finished) -> Result<Outcome, Fault> {
     if !finished.status.success() {
         let remedy = "run its command manually against the server to see why it fails";
         return Err(finished.fault(exit_words(finished.status), remedy));
     }
+    finished.is_whole()?;
     let stdout = String::from_utf8_lossy(&finished.stdout);
-    let stderr = std::fs::read(&finished.log).unwrap_or_default();
+    let stderr = log_tail::read_end(&finished.log, MOST_OF_STDERR).unwrap_or_default();
     let stderr = String::from_utf8_lossy(&stderr);
     let mut outcome = Outcome { from_ns: finished.from_ns, to_ns: finished.to_ns, ..Outcome::default() };
     for (name, extract) in figures {

@@ -11,6 +11,16 @@ use serde_json::Value;
 use self::number::number;
 use self::unit::{Suffix, Unit};
 
+/// Whether the name of a figure ends in a unit of time.
+pub(super) fn is_time(name: &str) -> bool {
+    Unit::is_time_of_name(name)
+}
+
+/// Whether the name of a figure ends in an amount of data.
+pub(super) fn is_data(name: &str) -> bool {
+    Unit::is_data_of_name(name)
+}
+
 /// Where a figure stands in the output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -67,6 +77,23 @@ impl Extract {
                 }
             }
         }
+    }
+}
+
+/// A regular expression that is looked for in line after line: compiled once.
+#[derive(Debug)]
+pub(crate) struct LineFigure(Regex);
+
+impl LineFigure {
+    /// The expression as of [`Extract::Regex`]. The error says what is wrong with it.
+    pub(crate) fn new(expression: &str) -> Result<Self, String> {
+        compile(expression).map(Self)
+    }
+
+    /// The figure called `name` as [`Extract::figure`] reads it; none where the line does not match, or the group has no part in it.
+    pub(crate) fn of_line(&self, name: &str, line: &str) -> Option<Result<f64, String>> {
+        let found = last_match(&self.0, line)?;
+        Some(found.check(name).and_then(|()| number(name, found.group.as_str())))
     }
 }
 

@@ -28,7 +28,8 @@ fn steering(bed: &HostNamespaces, host: &str) -> String {
     String::from_utf8(read.stdout).unwrap().trim().to_string()
 }
 
-fn steerings(bed: &HostNamespaces, hosts: &[&str]) -> Vec<String> {
+/// The same of several hosts.
+pub(super) fn steerings(bed: &HostNamespaces, hosts: &[&str]) -> Vec<String> {
     hosts.iter().map(|host| steering(bed, host)).collect()
 }
 
@@ -70,7 +71,7 @@ impl Rollout {
 }
 
 /// Each host with its wave and how it stands.
-fn states<'a>(document: &'a Value) -> Vec<(&'a str, u64, &'a str)> {
+pub(super) fn states<'a>(document: &'a Value) -> Vec<(&'a str, u64, &'a str)> {
     let rows = document["hosts"].as_array().unwrap().iter();
     let text = |value: &'a Value| value.as_str().unwrap();
     rows.map(|row| (text(&row["host"]), row["wave"].as_u64().unwrap(), text(&row["state"]))).collect()

@@ -9,11 +9,20 @@ use crate::processes::{file, number};
 
 /// Numbers of the processes of pinwise with this verb in a network namespace.
 pub fn of_pinwise(netns: &str, verb: &str) -> Vec<i32> {
+    within(netns, |words| words.len() > 1 && words[0].contains("pinwise") && words[1] == verb)
+}
+
+/// The same of those that run `sleep` for so many seconds.
+pub fn sleeping(netns: &str, seconds: &str) -> Vec<i32> {
+    within(netns, |words| words.len() > 1 && Path::new(words[0]).ends_with("sleep") && words[1] == seconds)
+}
+
+/// Numbers of the processes in a network namespace of which `is_asked` is so, given their words.
+fn within(netns: &str, is_asked: impl Fn(&[&str]) -> bool) -> Vec<i32> {
     let inode = fs::metadata(Path::new("/run/netns").join(netns)).unwrap().ino();
     let network = PathBuf::from(format!("net:[{inode}]"));
     matching(|dir, words| {
-        let is_asked = words.len() > 1 && words[0].contains("pinwise") && words[1] == verb;
-        is_asked && fs::read_link(dir.join("ns/net")).is_ok_and(|link| link == network)
+        is_asked(words) && fs::read_link(dir.join("ns/net")).is_ok_and(|link| link == network)
     })
 }
 

@@ -12,14 +12,12 @@ use super::host_processes::signal;
 use crate::pinwise::{Bench, wait_at_most};
 use crate::processes::Killed;
 
+/// A load that pinwise drives itself.
+const STRING: [&str; 5] = ["--load", "string", "--keep-alive", "--connections", "2"];
+
 /// Four arms, all placed alike, in trials of half a second. What the tests do to the hosts disturbs no trial: how often one is run does
 /// not depend on who else uses this machine.
-const SMALL: [&str; 20] = [
-    "--load",
-    "string",
-    "--keep-alive",
-    "--connections",
-    "2",
+const SMALL: [&str; 15] = [
     "--aa",
     "1",
     "--window",
@@ -52,7 +50,19 @@ pub struct HostedStudy {
 impl HostedStudy {
     /// Begins a study whose server the hosts reach; `more` says which of them drive the load.
     pub fn begin(bed: &HostNamespaces, more: &[&str]) -> Self {
+        Self::begin_as(Bench::new(), bed, &[&STRING[..], more].concat())
+    }
+
+    /// The same with a load of its own, by a recipe.
+    pub fn begin_by(recipe: &str, bed: &HostNamespaces, more: &[&str]) -> Self {
         let bench = Bench::new();
+        let path = bench.case().with_file_name("recipe.toml");
+        std::fs::write(&path, recipe).unwrap();
+        let path = path.display().to_string();
+        Self::begin_as(bench, bed, &[&[path.as_str()][..], more].concat())
+    }
+
+    fn begin_as(bench: Bench, bed: &HostNamespaces, more: &[&str]) -> Self {
         let case = bench.case().display().to_string();
         let blocks: &[&str] = if more.contains(&"--blocks") { &[] } else { &["--blocks", "2"] };
         let server: &[&str] = &["study", "-o", &case, "--address", bed.address()];
@@ -65,7 +75,7 @@ impl HostedStudy {
         let bench = Bench::new();
         let case = bench.case().display().to_string();
         let elsewhere: &[&str] = &["study", "-o", &case, "--hosts", hosts, "--blocks", "2"];
-        let running = started(&bench, &[elsewhere, &SMALL[..]].concat());
+        let running = started(&bench, &[elsewhere, &STRING[..], &SMALL[..]].concat());
         Self { bench, running }
     }
 
@@ -123,15 +133,7 @@ impl HostedStudy {
     pub fn ends_well(&mut self) {
         let status = self.ends();
         assert!(status.success(), "{status}\n{}", self.log());
-        let case = self.case().unwrap();
-        for (block, order) in case.study.order.iter().enumerate() {
-            for position in 0..order.len() {
-                let mut of_slot =
-                    case.trials.iter().filter(|trial| (trial.block, trial.position) == (block, position));
-                let has_figure = of_slot.any(|trial| trial.failed.is_none());
-                assert!(has_figure, "block {block}, position {position}: {:?}", self.failures());
-            }
-        }
+        is_complete(&self.case().unwrap());
         self.bench.nothing_is_changed();
     }
 
@@ -158,6 +160,19 @@ impl HostedStudy {
         self.bench.nothing_is_changed();
         let case = self.bench.case().display().to_string();
         self.running = started(&self.bench, &["resume", &case, "--format", "json"]);
+    }
+}
+
+/// That there is a figure of each arm in each block of a case.
+pub fn is_complete(case: &Case) {
+    let failures: Vec<_> = case.trials.iter().filter_map(|trial| trial.failed.as_ref()).collect();
+    for (block, order) in case.study.order.iter().enumerate() {
+        for position in 0..order.len() {
+            let mut of_slot =
+                case.trials.iter().filter(|trial| (trial.block, trial.position) == (block, position));
+            let has_figure = of_slot.any(|trial| trial.failed.is_none());
+            assert!(has_figure, "block {block}, position {position}: {failures:?}");
+        }
     }
 }
 

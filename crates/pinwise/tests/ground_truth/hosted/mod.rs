@@ -1,7 +1,9 @@
 //! Studies whose load other hosts drive: what they measure, and what is left when agents, connections, networks and the study itself die.
 
+mod commands;
 mod faults;
 mod fleet;
+mod fleet_measured;
 mod host_namespaces;
 mod host_processes;
 mod hosted_study;

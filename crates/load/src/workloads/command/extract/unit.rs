@@ -134,6 +134,16 @@ impl Unit {
         Some(Self { kind: Kind::Data, size, is_vague, per_s })
     }
 
+    /// Whether the name of a figure ends in a unit of time: `latency_us`, but not `taken_us_per_s`.
+    pub(super) fn is_time_of_name(name: &str) -> bool {
+        Self::of_name(name).is_some_and(|unit| unit.kind == Kind::Time && !unit.per_s)
+    }
+
+    /// Whether it ends in an amount of data: `read_mb`.
+    pub(super) fn is_data_of_name(name: &str) -> bool {
+        Self::of_name(name).is_some_and(|unit| unit.kind == Kind::Data && !unit.per_s)
+    }
+
     /// What turns this unit into the `wanted` one.
     fn factor(self, wanted: Option<Self>) -> Result<f64, String> {
         let is_same = |wanted: &Self| wanted.kind == self.kind && (!self.per_s || wanted.per_s);

@@ -1,0 +1,126 @@
+//! The guards of one trial.
+
+use machine::{Class, Fault, Missing};
+
+use super::judge::Judge;
+use super::sequential::Found;
+use super::{Breach, Certainty, FALSE_BREACH, Guard, Reference, Slice};
+
+/// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early.
+const LEAST_BLOCK_NS: u64 = 90_000_000;
+
+/// The guards of one trial, which are shown its slices in order.
+///
+/// What is uncertain is decided by blocks of slices of a tenth of a second, so that nothing depends on how long the slices are; slices that
+/// are longer are a block each. Where all requests are beyond a p99, a trial ends after five to seven blocks that have requests: one
+/// stall, however many requests wait for its end, is not enough.
+///
+/// What holds: a trial whose figures are within all its guards ends by a breach with a chance of [`FALSE_BREACH`] at most, for any
+/// length of the trial, any length of the slices, and any dependence between requests of the same block or of neighbouring ones.
+/// A limit that is a multiple of the baseline counts as kept by traffic like the baseline's that takes so many times as long; that the
+/// baseline is only a sample is allowed for in quantiles and counts, as if its requests were independent and at most a thousand (for p99.9
+/// and errors ten thousand). Other figures of the baseline are taken as they are.
+///
+/// What does not: requests that wait unanswered are in no slice, so a server that answers nothing at all is no breach.
+pub struct Guarding {
+    judges: Vec<Judge>,
+    /// Guards that the baseline does not have the figures for.
+    unjudged: Vec<Missing>,
+    /// The chance of a false breach.
+    chance: f64,
+    /// When the block began that is not over.
+    block_from_ns: Option<u64>,
+}
+
+impl Guarding {
+    /// The guards of a trial, and the baseline beside it. Without a baseline, or where it does not have a figure, a guard that is a
+    /// multiple of it is not judged, and is in [`Guarding::not_judged`]. Fails on a guard that cannot be kept, and on one that is given
+    /// twice.
+    pub fn new(guards: Vec<Guard>, reference: Option<Reference>) -> Result<Self, Fault> {
+        Self::with_chance(guards, reference, FALSE_BREACH)
+    }
+
+    /// The same with another chance of a false breach, 0 to 1: of an arm that has many trials, its share of that of all of them.
+    pub fn with_chance(guards: Vec<Guard>, reference: Option<Reference>, chance: f64) -> Result<Self, Fault> {
+        if chance <= 0.0 || chance >= 1.0 || chance.is_nan() {
+            return Err(Fault::new(
+                Class::Usage,
+                format!("chance of a false breach {chance}"),
+                "it is not between 0 and 1",
+                format!("give one such as {FALSE_BREACH}"),
+            ));
+        }
+        for (at, guard) in guards.iter().enumerate() {
+            guard.check()?;
+            if guards[..at].contains(guard) {
+                return Err(Fault::new(
+                    Class::Usage,
+                    format!("guard '{guard}'"),
+                    "it is given twice",
+                    "leave one out",
+                ));
+            }
+        }
+        // A guard that counts has no chance of being wrong; that those have their part all the same costs nothing to speak of.
+        let each = chance / guards.len().max(1) as f64;
+        let (mut judges, mut unjudged) = (Vec::new(), Vec::new());
+        for guard in guards {
+            match Judge::new(guard, reference.as_ref(), each) {
+                Ok(judge) => judges.push(judge),
+                Err(missing) => unjudged.push(missing),
+            }
+        }
+        Ok(Self { judges, unjudged, chance, block_from_ns: None })
+    }
+
+    /// Takes in a slice, which follows the one before: the first breach, if there is one.
+    pub fn look(&mut self, slice: &Slice) -> Option<Breach> {
+        let began_ns = *self.block_from_ns.get_or_insert(slice.from_ns);
+        let block_ns = slice.to_ns.saturating_sub(began_ns);
+        let is_over = block_ns >= LEAST_BLOCK_NS;
+        if is_over {
+            self.block_from_ns = None;
+        }
+        let mut first = None;
+        for judge in &mut self.judges {
+            let at_once = judge.take(slice);
+            let at_end = if is_over { judge.end_block(block_ns as f64 / 1e9) } else { None };
+            if first.is_none() {
+                first = at_once.or(at_end).map(|found| breach(judge, &found, slice, self.chance));
+            }
+        }
+        first
+    }
+
+    /// How many requests so far took longer than a latency guard allows. Of several guards, the one with the longest limit counts; without
+    /// one it is 0.
+    pub fn slow_requests(&self) -> u64 {
+        let slow = self.judges.iter().filter_map(Judge::slow);
+        slow.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, slow)| slow)
+    }
+
+    /// Guards that nothing was compared with so far, and why: there is no baseline with their figure, or no slice had it.
+    pub fn not_judged(&self) -> Vec<Missing> {
+        self.unjudged.iter().cloned().chain(self.judges.iter().filter_map(Judge::unseen)).collect()
+    }
+}
+
+fn breach(judge: &Judge, found: &Found, slice: &Slice, chance: f64) -> Breach {
+    let certainty = match judge.infers() {
+        true => Certainty::Inferred { false_breach: chance },
+        false => Certainty::Counted,
+    };
+    Breach {
+        guard: judge.guard.to_string(),
+        figure: judge.guard.figure.clone(),
+        value: found.value,
+        limit: found.limit,
+        requests: found.requests,
+        seen_ns: slice.to_ns,
+        slice_began_ns: slice.from_ns,
+        certainty,
+    }
+}
+
+#[cfg(test)]
+mod tests;
