@@ -48,6 +48,6 @@ pub use server_metrics::MetricSpec;
 pub use template::Command;
 pub use workloads::command::extract::Extract;
 pub use workloads::{
-    AmqpLoad, CommandLoad, Driven, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, OwnTrafficLoad, PacketsLoad,
-    QueueFillLoad, SpinLoad, StringLoad, Workload, string,
+    AmqpLoad, CommandLoad, Driven, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, OwnTrafficLoad,
+    PacketsLoad, QueueFillLoad, SpinLoad, StringLoad, Workload, string,
 };

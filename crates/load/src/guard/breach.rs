@@ -46,7 +46,9 @@ impl Breach {
         let (figure, guard) = (Outside(&self.figure), Outside(&self.guard));
         let (value, limit) = (Plain(self.value), Plain(self.limit));
         let requests = self.requests;
-        let seen = format!("the guard '{guard}' was breached: {figure} {value} in {requests} requests, where the limit is {limit}");
+        let seen = format!(
+            "the guard '{guard}' was breached: {figure} {value} in {requests} requests, where the limit is {limit}"
+        );
         match self.certainty {
             Certainty::Counted => seen,
             Certainty::Inferred { false_breach } => {
@@ -99,10 +101,7 @@ mod tests {
 
     #[test]
     fn a_breach_survives_its_own_json_and_cannot_drive_a_terminal() {
-        let breach = Breach {
-            figure: "a\nb".into(),
-            ..breach(Certainty::Inferred { false_breach: 0.001 })
-        };
+        let breach = Breach { figure: "a\nb".into(), ..breach(Certainty::Inferred { false_breach: 0.001 }) };
         let json = serde_json::to_string(&breach).unwrap();
         assert_eq!(serde_json::from_str::<Breach>(&json).unwrap(), breach);
         assert!(!breach.words().contains('\n'));

@@ -57,10 +57,15 @@ impl Subject {
 impl Guard {
     /// Fails on a guard that would end trials without harm, or none, with what to write instead.
     pub(super) fn check(&self) -> Result<(), Fault> {
-        let refused = |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, format!("guard '{self}'"), cause, remedy));
+        let refused = |cause: &str, remedy: &str| {
+            Err(Fault::new(Class::Usage, format!("guard '{self}'"), cause, remedy))
+        };
         let (Limit::Absolute(number) | Limit::OfBaseline(number)) = self.limit;
         if !is_name(&self.figure) || !is_number(number) {
-            return refused("its figure has no name, or its limit is out of range", "write it as in 'latency_p99_us <= 20000'");
+            return refused(
+                "its figure has no name, or its limit is out of range",
+                "write it as in 'latency_p99_us <= 20000'",
+            );
         }
         if TRAFFIC.contains(&self.figure.as_str()) {
             return refused(
@@ -109,9 +114,10 @@ impl Guard {
         let (cause, remedy) = match self.relation {
             _ if number == 0.0 => ("a limit of 0 is for counts: errors == 0", "give a limit above 0"),
             Relation::Equal => ("a figure that is measured is never exactly equal", "write <= or >="),
-            Relation::AtLeast if follows_traffic => {
-                ("a rate follows the traffic: it falls in a lull", "compare a figure that is per request, or with <=")
-            }
+            Relation::AtLeast if follows_traffic => (
+                "a rate follows the traffic: it falls in a lull",
+                "compare a figure that is per request, or with <=",
+            ),
             _ if follows_traffic && self.is_of_baseline() => (
                 "a rate follows the traffic: with more requests than the baseline had, it is higher",
                 "give the limit as a number, or compare a figure that is per request",

@@ -38,7 +38,8 @@ impl Judge {
         let (limit, of) = limit(&guard, reference).map_err(|why| Missing::new(&guard, why))?;
         // Half of the chance is for a baseline of which too few requests were slow, or had an error.
         let half = if of.is_some() { chance / 2.0 } else { chance };
-        let inferred = |what, allowed, chance| Rule::Inferred(Box::new(Sequential::new(what, allowed, chance)));
+        let inferred =
+            |what, allowed, chance| Rule::Inferred(Box::new(Sequential::new(what, allowed, chance)));
         let rule = match Subject::of(&guard.figure) {
             Some(Subject::Quantile(quantile)) => {
                 let allowed = of.map_or(1.0 - quantile, |of| beyond_quantile(quantile, of.requests, half));
@@ -107,12 +108,16 @@ impl Judge {
 
     /// That its figure was in no slice yet, if so.
     pub(super) fn unseen(&self) -> Option<Missing> {
-        (!self.seen).then(|| Missing::new(&self.guard, format!("no slice had the figure {}", self.guard.figure)))
+        (!self.seen)
+            .then(|| Missing::new(&self.guard, format!("no slice had the figure {}", self.guard.figure)))
     }
 }
 
 /// The limit, and the baseline that it is a multiple of; why there is none.
-fn limit<'a>(guard: &Guard, reference: Option<&'a Reference>) -> Result<(f64, Option<&'a Reference>), String> {
+fn limit<'a>(
+    guard: &Guard,
+    reference: Option<&'a Reference>,
+) -> Result<(f64, Option<&'a Reference>), String> {
     let times = match guard.limit {
         Limit::Absolute(value) => return Ok((value, None)),
         Limit::OfBaseline(times) => times,

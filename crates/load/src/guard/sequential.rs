@@ -133,7 +133,9 @@ impl Sequential {
         match (&self.what, value) {
             // Errors may be counted less often than slices are taken: then they are of all requests since they were counted last.
             (What::Errors { .. }, errors) => self.block.add(errors.unwrap_or(0.0), requests as f64, requests),
-            (What::PerRequest { .. }, Some(value)) => self.block.add(value * requests as f64, requests as f64, requests),
+            (What::PerRequest { .. }, Some(value)) => {
+                self.block.add(value * requests as f64, requests as f64, requests)
+            }
             (_, Some(value)) => self.block.add(value * seconds, seconds, requests),
             (_, None) => {}
         }
@@ -255,9 +257,6 @@ mod tests {
 
     #[test]
     fn the_lower_median_is_one_of_the_values() {
-        assert_eq!(
-            [&[3.0, 1.0][..], &[3.0, 1.0, 2.0], &[]].map(lower_median),
-            [Some(1.0), Some(2.0), None]
-        );
+        assert_eq!([&[3.0, 1.0][..], &[3.0, 1.0, 2.0], &[]].map(lower_median), [Some(1.0), Some(2.0), None]);
     }
 }

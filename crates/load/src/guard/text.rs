@@ -42,14 +42,17 @@ impl FromStr for Guard {
         let (figure, relation, limit) = Relation::ALL
             .into_iter()
             .find_map(|relation| {
-                text.split_once(relation.text()).map(|(figure, limit)| (figure.trim(), relation, limit.trim()))
+                text.split_once(relation.text())
+                    .map(|(figure, limit)| (figure.trim(), relation, limit.trim()))
             })
             .ok_or_else(|| fault("it has none of the relations <=, >= and =="))?;
         if !is_name(figure) {
             return Err(fault("what stands before the relation is no name of a figure"));
         }
         let limit = limit_of(limit).ok_or_else(|| {
-            fault("the limit is neither 0, nor a number from 1e-9 to 1e15, nor such a multiple of the baseline")
+            fault(
+                "the limit is neither 0, nor a number from 1e-9 to 1e15, nor such a multiple of the baseline",
+            )
         })?;
         let guard = Self { figure: figure.into(), relation, limit };
         guard.check()?;
@@ -136,11 +139,7 @@ mod tests {
         let usual: Vec<String> = Guard::usual().iter().map(Guard::to_string).collect();
         assert_eq!(
             usual,
-            [
-                "latency_p99_us <= 2 x baseline",
-                "cpu_us_per_request <= 1.5 x baseline",
-                "errors <= baseline"
-            ]
+            ["latency_p99_us <= 2 x baseline", "cpu_us_per_request <= 1.5 x baseline", "errors <= baseline"]
         );
         for text in usual {
             assert_eq!(text.parse::<Guard>().unwrap().to_string(), text);

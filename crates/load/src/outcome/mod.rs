@@ -241,7 +241,12 @@ mod tests {
 
     #[test]
     fn of_what_others_asked_it_is_not_known_whether_it_failed() {
-        let slices = vec![traffic::SliceSums { to_ns: 400_000_000, answered: 2, served_ns: 8_000, ..Default::default() }];
+        let slices = vec![traffic::SliceSums {
+            to_ns: 400_000_000,
+            answered: 2,
+            served_ns: 8_000,
+            ..Default::default()
+        }];
         let traffic = Some(Traffic { slices, ..Traffic::default() });
         let seen = Outcome { counted: Counted::Seen, traffic, ..outcome() };
         let figures = seen.window(0, 400_000_000).unwrap();

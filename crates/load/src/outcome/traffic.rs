@@ -99,9 +99,10 @@ impl Rate {
     /// The rate over these slices; `None` where there are none.
     pub fn of(slices: &[SliceSums]) -> Option<Self> {
         let rates = slices.iter().filter_map(|slice| Some(slice.answered as f64 / slice.seconds()?));
-        let (least_per_s, most_per_s) = rates.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), rate| {
-            (least.min(rate), most.max(rate))
-        });
+        let (least_per_s, most_per_s) = rates
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), rate| {
+                (least.min(rate), most.max(rate))
+            });
         let seconds: f64 = slices.iter().filter_map(SliceSums::seconds).sum();
         let answered: f64 = slices.iter().map(|slice| slice.answered as f64).sum();
         (seconds > 0.0).then(|| Self { mean_per_s: answered / seconds, least_per_s, most_per_s })

@@ -48,8 +48,10 @@ impl Finished {
         match self.is_cut {
             false => Ok(()),
             true => {
-                let cause =
-                    format!("printed more than {} MiB on standard output, which is not read", MOST_BYTES >> 20);
+                let cause = format!(
+                    "printed more than {} MiB on standard output, which is not read",
+                    MOST_BYTES >> 20
+                );
                 let remedy = "let it print its figures alone";
                 Err(Fault::new(Class::WorkloadFailed, self.named(), cause, remedy))
             }

@@ -135,7 +135,9 @@ fn too_long() -> String {
 
 fn unfinished(bytes: &[u8]) -> Result<Option<usize>, String> {
     match bytes.len() > LONGEST_HEAD {
-        true => Err(format!("answers with a head or a line between chunks of more than {LONGEST_HEAD} bytes")),
+        true => {
+            Err(format!("answers with a head or a line between chunks of more than {LONGEST_HEAD} bytes"))
+        }
         false => Ok(None),
     }
 }
@@ -165,7 +167,9 @@ fn head(bytes: &[u8]) -> Result<Option<(usize, Framing)>, String> {
         200 => framing(fields).map(|framing| Some((taken, framing))),
         code @ 300..400 => {
             let location = field(fields, "location").map_or("nowhere".into(), shown);
-            Err(format!("redirects to {location} (status {code}), which is not followed: name the address itself"))
+            Err(format!(
+                "redirects to {location} (status {code}), which is not followed: name the address itself"
+            ))
         }
         code => {
             let reason = shown(response.reason.unwrap_or_default().as_bytes());

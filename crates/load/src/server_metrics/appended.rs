@@ -38,7 +38,11 @@ impl Appended {
     /// Begins at the end of the log.
     pub(super) fn new(path: &Path) -> Result<Self, Fault> {
         let tail = Tail::new(path).map_err(|why| {
-            Fault::io(format!("log {}", path.display()), &why, "name a log that is there and that you may read")
+            Fault::io(
+                format!("log {}", path.display()),
+                &why,
+                "name a log that is there and that you may read",
+            )
         })?;
         Ok(Self { path: path.to_path_buf(), tail, wanted: Vec::new() })
     }

@@ -42,7 +42,8 @@ pub(super) fn ask(words: &[String], within: Duration) -> Result<Printed, String>
         (None, _) => Err(format!("was still running after {} s and was ended", within.as_secs_f64())),
         (Some(status), printed) if status.success() => Ok(printed),
         (Some(status), printed) => {
-            let last = printed.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed no error");
+            let last =
+                printed.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed no error");
             Err(format!("{}; its last line: {}", exit_words(status), shown(last.as_bytes())))
         }
     }

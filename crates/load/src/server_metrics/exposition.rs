@@ -44,8 +44,13 @@ enum End {
     Count,
 }
 
-static ENDS: [(&str, End); 5] =
-    [("", End::Plain), ("_total", End::Total), ("_bucket", End::Bucket), ("_sum", End::Sum), ("_count", End::Count)];
+static ENDS: [(&str, End); 5] = [
+    ("", End::Plain),
+    ("_total", End::Total),
+    ("_bucket", End::Bucket),
+    ("_sum", End::Sum),
+    ("_count", End::Count),
+];
 
 /// One line with fitting labels.
 struct Sample {
@@ -181,7 +186,8 @@ impl<'t> Found<'t> {
         // OpenMetrics declares a counter without the end that its line has.
         let end = if has_plain || self.kind != Some("counter") { End::Plain } else { End::Total };
         let samples = self.alone(&[end])?;
-        let is_part = |sample: &&&Sample| sample.labels.iter().any(|(name, _)| PARTS.contains(&name.as_str()));
+        let is_part =
+            |sample: &&&Sample| sample.labels.iter().any(|(name, _)| PARTS.contains(&name.as_str()));
         if samples.iter().filter(is_part).count() > 1 {
             return Err("is several lines that differ in le or quantile: add that label".into());
         }

@@ -14,7 +14,11 @@ pub(super) const NOTHING: &str = "nothing was observed in this time";
 
 impl Histogram {
     /// Of these bounds with their counts, in any order, and what `_count` and `_sum` say. The error says what contradicts.
-    pub(super) fn new(mut buckets: Vec<(f64, f64)>, count: Option<f64>, sum: Option<f64>) -> Result<Self, String> {
+    pub(super) fn new(
+        mut buckets: Vec<(f64, f64)>,
+        count: Option<f64>,
+        sum: Option<f64>,
+    ) -> Result<Self, String> {
         buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
         if buckets.last().is_none_or(|(bound, _)| *bound != f64::INFINITY) {
             buckets.push((f64::INFINITY, count.ok_or("has neither a bucket up to +Inf nor a count")?));
@@ -128,7 +132,12 @@ mod tests {
         let (less, more) = (of([1.0, 2.0, 3.0, 4.0], 1.0), of([2.0, 4.0, 6.0, 8.0], 2.0));
         assert!(less.since(&more).unwrap_err().contains("reset"));
         // Restarted, and busier since than before in all: the difference of the buckets falls.
-        assert!(of([1.0, 5.0, 9.0, 9.0], 1.0).since(&of([0.0, 4.0, 8.0, 9.0], 1.0)).unwrap_err().contains("reset"));
+        assert!(
+            of([1.0, 5.0, 9.0, 9.0], 1.0)
+                .since(&of([0.0, 4.0, 8.0, 9.0], 1.0))
+                .unwrap_err()
+                .contains("reset")
+        );
         let other = Histogram::new(vec![(0.5, 1.0)], Some(9.0), None).unwrap();
         assert!(other.since(&less).unwrap_err().contains("other buckets"));
         assert_eq!(less.since(&less).unwrap().quantile(0.5).unwrap_err(), NOTHING);

@@ -104,7 +104,9 @@ impl Lines {
     /// How many figures there are, if any.
     fn some(&self) -> Result<f64, String> {
         match (self.figures, &self.odd) {
-            (0, Some(odd)) if self.matched > 0 => Err(format!("matches {} lines, none with a figure: it {odd}", self.matched)),
+            (0, Some(odd)) if self.matched > 0 => {
+                Err(format!("matches {} lines, none with a figure: it {odd}", self.matched))
+            }
             (0, _) => Err("no line with a figure was appended in this time".into()),
             (figures, _) => Ok(figures as f64),
         }

@@ -72,7 +72,12 @@ impl Readers {
         };
         if specs.len() > MOST {
             let cause = format!("{} are too many", specs.len());
-            return Err(Fault::new(Class::Usage, "figures from the server", cause, format!("give at most {MOST}")));
+            return Err(Fault::new(
+                Class::Usage,
+                "figures from the server",
+                cause,
+                format!("give at most {MOST}"),
+            ));
         }
         for spec in specs {
             spec.check()?;
@@ -99,13 +104,23 @@ impl Readers {
                 let counts = matches!(spec.take, Some(Take::Count | Take::Counter));
                 let place = self.logs[log].add(&spec.name, expression, counts);
                 place.map(|place| Way::Log(log, place)).map_err(|why| {
-                    Fault::new(Class::Usage, format!("figure {}", spec.name), format!("its regular expression {why}"), "correct it")
+                    Fault::new(
+                        Class::Usage,
+                        format!("figure {}", spec.name),
+                        format!("its regular expression {why}"),
+                        "correct it",
+                    )
                 })
             }
             // The check has refused it.
             (Source::Command(_) | Source::Log(_), _) => {
                 let object = format!("figure {}", spec.name);
-                Err(Fault::new(Class::Usage, object, "it is not said where it stands", "add: regex EXPRESSION"))
+                Err(Fault::new(
+                    Class::Usage,
+                    object,
+                    "it is not said where it stands",
+                    "add: regex EXPRESSION",
+                ))
             }
         }
     }
@@ -154,18 +169,23 @@ impl Readers {
     pub fn read(&mut self) -> Vec<(usize, Result<Raw, Missing>)> {
         let texts: Vec<Answered<String>> =
             self.endpoints.iter().map(|of| now(fetch(&of.addresses, &of.url, WITHIN))).collect();
-        let printed: Vec<Answered<Printed>> = self.commands.iter().map(|words| now(ask(words, WITHIN))).collect();
+        let printed: Vec<Answered<Printed>> =
+            self.commands.iter().map(|words| now(ask(words, WITHIN))).collect();
         let appended: Vec<Answered<()>> = self.logs.iter_mut().map(|log| now(log.read())).collect();
         let found = self.ways.iter().zip(&self.names).map(|(way, name)| match way {
             Way::Endpoint(at, series) => {
                 let (read_ns, text) = &texts[*at];
-                let content = text.as_ref().map_err(String::clone).and_then(|text| exposition::content(text, series));
+                let content =
+                    text.as_ref().map_err(String::clone).and_then(|text| exposition::content(text, series));
                 let source = format!("prometheus:{}#{series}", self.endpoints[*at].url);
                 raw(name, &source, *read_ns, content)
             }
             Way::Command(at, extract, kind) => {
                 let (read_ns, printed) = &printed[*at];
-                let content = printed.as_ref().map_err(String::clone).and_then(|printed| number(extract, name, printed, *kind));
+                let content = printed
+                    .as_ref()
+                    .map_err(String::clone)
+                    .and_then(|printed| number(extract, name, printed, *kind));
                 raw(name, &format!("command:{}", shell_words::join(&self.commands[*at])), *read_ns, content)
             }
             Way::Log(at, place) => {

@@ -74,7 +74,9 @@ impl fmt::Display for Source {
             Self::Prometheus { url, series } => write!(f, "prometheus:{url}#{series}"),
             // A program with a blank in its path is no line in quotes.
             Self::Command(command) => match command.words() {
-                [whole] if whole.contains(' ') => write!(f, "command:{}", shell_words::quote(&command.to_string())),
+                [whole] if whole.contains(' ') => {
+                    write!(f, "command:{}", shell_words::quote(&command.to_string()))
+                }
                 _ => write!(f, "command:{command}"),
             },
             Self::Log(path) => write!(f, "log:{}", path.display()),

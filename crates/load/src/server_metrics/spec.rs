@@ -52,7 +52,10 @@ impl MetricSpec {
             );
         }
         if format!("{} ", self.source).contains(BAR) {
-            return self.wrong("its source contains ' | ', which ends a source", "leave it out; no shell runs a command");
+            return self.wrong(
+                "its source contains ' | ', which ends a source",
+                "leave it out; no shell runs a command",
+            );
         }
         if let Some(extract) = &self.figure {
             let (Extract::Regex(text) | Extract::JsonPointer(text)) = extract;
@@ -82,14 +85,20 @@ impl MetricSpec {
 
     fn check_command(&self) -> Result<(), Fault> {
         let Some(extract) = &self.figure else {
-            return self.wrong("it is not said where in the output it stands", "add: regex EXPRESSION, or json-pointer POINTER");
+            return self.wrong(
+                "it is not said where in the output it stands",
+                "add: regex EXPRESSION, or json-pointer POINTER",
+            );
         };
         if let Err(why) = extract.check() {
             return self.wrong(&format!("its {} {why}", extract.name()), "correct it");
         }
         match self.take {
             Some(Take::Gauge | Take::Counter | Take::Count) => Ok(()),
-            _ => self.wrong("it is not said whether the number is a counter or a gauge", "add one of: counter, gauge, count"),
+            _ => self.wrong(
+                "it is not said whether the number is a counter or a gauge",
+                "add one of: counter, gauge, count",
+            ),
         }
     }
 
@@ -128,7 +137,9 @@ impl MetricSpec {
 
 fn is_figure_name(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
-    text.len() <= LONGEST_NAME && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(allowed)
+    text.len() <= LONGEST_NAME
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(allowed)
 }
 
 impl FromStr for MetricSpec {
@@ -138,10 +149,16 @@ impl FromStr for MetricSpec {
     fn from_str(text: &str) -> Result<Self, Fault> {
         let Some((name, rest)) = text.split_once('=') else {
             let object = format!("figure '{}'", shown(text.as_bytes()));
-            return Err(Fault::new(Class::Usage, object, "it has no source", "write NAME=prometheus:URL#METRIC"));
+            return Err(Fault::new(
+                Class::Usage,
+                object,
+                "it has no source",
+                "write NAME=prometheus:URL#METRIC",
+            ));
         };
         let (source, mut more) = parted(rest);
-        let mut spec = Self { name: name.trim().to_string(), source: source.trim().parse()?, take: None, figure: None };
+        let mut spec =
+            Self { name: name.trim().to_string(), source: source.trim().parse()?, take: None, figure: None };
         while let Some(part) = more {
             let part = part.trim_start();
             if let Some(expression) = part.strip_prefix("regex ") {

@@ -36,7 +36,8 @@ impl FromStr for Take {
             "mean" => return Ok(Self::Mean),
             _ => {}
         }
-        let is_plain = |digits: &&str| digits.len() <= 12 && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let is_plain =
+            |digits: &&str| digits.len() <= 12 && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let percent = text.strip_prefix('p').filter(is_plain).and_then(|digits| digits.parse::<f64>().ok());
         percent.filter(|percent| *percent > 0.0 && *percent < 100.0).map(Self::Percentile).ok_or_else(|| {
             Fault::new(

@@ -33,7 +33,8 @@ pub(super) fn factor(metric: &str, figure: &str) -> Result<f64, String> {
 
 /// The unit that a metric's name states, behind which only what is counted may stand: `_total`, `_sum`.
 fn of_metric(name: &str) -> Option<Unit> {
-    let name = ["_total", "_sum", "_max", "_min"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let name =
+        ["_total", "_sum", "_max", "_min"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let (kind, size) = match name.rsplit(['_', ':']).next()? {
         "seconds" => (Kind::Time, 1.0),
         "milliseconds" | "millis" | "ms" => (Kind::Time, 1e-3),

@@ -24,9 +24,8 @@ impl Url {
     /// # Errors
     /// A fault of usage that names the URL and what is wrong with it: another scheme, credentials, no host, a malformed port or path.
     pub(super) fn of(text: &str) -> Result<Self, Fault> {
-        let wrong = |cause: &str, remedy: &str| {
-            Err(Fault::new(Class::Usage, format!("URL '{text}'"), cause, remedy))
-        };
+        let wrong =
+            |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, format!("URL '{text}'"), cause, remedy));
         if text.len() > LONGEST_BYTES {
             return wrong(&format!("it is longer than {LONGEST_BYTES} bytes"), "give a shorter one");
         }
@@ -47,7 +46,10 @@ impl Url {
             return wrong("no credentials are sent", "give an address of this host that needs none");
         }
         let Some((host, port)) = host_and_port(authority) else {
-            return wrong("its host or port is malformed", "write http://HOST:PORT/metrics, IPv6 in brackets");
+            return wrong(
+                "its host or port is malformed",
+                "write http://HOST:PORT/metrics, IPv6 in brackets",
+            );
         };
         let path = if path.starts_with('?') { format!("/{path}") } else { path.to_string() };
         if !path.bytes().all(|b| b.is_ascii_graphic()) {

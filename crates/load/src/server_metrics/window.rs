@@ -47,7 +47,10 @@ pub fn figures(before: &Raw, after: &Raw, spec: &MetricSpec, seconds: f64) -> Re
     match figure.at_most {
         Some(_) => Ok(figure.value),
         None => {
-            let why = format!("it is above the last bound of the histogram's buckets, {}: add larger buckets", figure.value);
+            let why = format!(
+                "it is above the last bound of the histogram's buckets, {}: add larger buckets",
+                figure.value
+            );
             Err(Missing::new(&spec.name, why))
         }
     }
@@ -67,9 +70,9 @@ fn of_numbers(from: f64, to: f64, take: Option<Take>, seconds: f64) -> Result<Fi
         Some(Take::Gauge) => Ok(Figure::exactly(to)),
         Some(Take::Counter) => growth(from, to).map(|growth| Figure::exactly(growth / seconds)),
         Some(Take::Count) => growth(from, to).map(Figure::exactly),
-        Some(take @ (Take::Mean | Take::Percentile(_))) => {
-            Err(format!("is a single number, of which there is no {take}: name a histogram or a summary, or take counter or gauge"))
-        }
+        Some(take @ (Take::Mean | Take::Percentile(_))) => Err(format!(
+            "is a single number, of which there is no {take}: name a histogram or a summary, or take counter or gauge"
+        )),
         None => Err("does not state its type: add counter or gauge to the figure".into()),
     }
 }
@@ -79,18 +82,24 @@ fn growth(from: f64, to: f64) -> Result<f64, String> {
     match to - from {
         growth if growth >= 0.0 => Ok(growth),
         growth if growth.is_nan() => Err(format!("gives {to} after {from}, which is no counter")),
-        _ => Err(format!("was reset in this time (from {from} to {to}): the server was restarted, or it is a gauge")),
+        _ => Err(format!(
+            "was reset in this time (from {from} to {to}): the server was restarted, or it is a gauge"
+        )),
     }
 }
 
 fn of_histogram(window: &Histogram, take: Option<Take>, seconds: f64, factor: f64) -> Result<Figure, String> {
     let count = window.count();
     match take {
-        Some(Take::Percentile(percent)) => window.quantile(percent / 100.0).map(|figure| figure.times(factor)),
+        Some(Take::Percentile(percent)) => {
+            window.quantile(percent / 100.0).map(|figure| figure.times(factor))
+        }
         Some(Take::Mean) => window.mean().map(|figure| figure.times(factor)),
         Some(Take::Counter) => Ok(Figure::exactly(count / seconds).of(count)),
         Some(Take::Count) => Ok(Figure::exactly(count).of(count)),
-        Some(Take::Gauge) | None => Err("is a histogram: add what to take of it: p50, p99, mean, counter or count".into()),
+        Some(Take::Gauge) | None => {
+            Err("is a histogram: add what to take of it: p50, p99, mean, counter or count".into())
+        }
     }
 }
 
@@ -116,7 +125,9 @@ fn of_summaries(
         },
         Some(Take::Counter) => count().map(|count| Figure::exactly(count / seconds).of(count)),
         Some(Take::Count) => count().map(|count| Figure::exactly(count).of(count)),
-        Some(Take::Gauge) | None => Err("is a summary: add what to take of it: p50, p99, mean, counter or count".into()),
+        Some(Take::Gauge) | None => {
+            Err("is a summary: add what to take of it: p50, p99, mean, counter or count".into())
+        }
     }
 }
 
@@ -140,7 +151,9 @@ fn of_lines(window: &Lines, take: Option<Take>, seconds: f64) -> Result<Figure, 
         Some(Take::Mean) => window.mean(),
         Some(Take::Counter) => Ok(Figure::exactly(count / seconds).of(count)),
         Some(Take::Count) => Ok(Figure::exactly(count).of(count)),
-        Some(Take::Gauge) | None => Err("is a log: add what to take of its lines: mean, count, counter or p99".into()),
+        Some(Take::Gauge) | None => {
+            Err("is a log: add what to take of its lines: mean, count, counter or p99".into())
+        }
     }
 }
 

@@ -76,7 +76,8 @@ impl Stalls {
 }
 
 #[test]
-fn a_figure_at_its_very_limit_is_hardly_ever_said_to_be_beyond_whatever_the_number_of_requests_between_looks() {
+fn a_figure_at_its_very_limit_is_hardly_ever_said_to_be_beyond_whatever_the_number_of_requests_between_looks()
+{
     for (requests, trials, most) in [(1u32, 1000, MOST_FALSE), (5, 1000, MOST_FALSE), (100, 200, 9)] {
         let mut random = Random::new(u64::from(requests));
         let ends = |_| ends_at(CHANCE, 300, |_| random.independent(requests, ALLOWED)).is_some();
@@ -118,7 +119,8 @@ fn latencies_that_are_ten_times_too_long_end_a_trial_within_seven_blocks() {
     let mut random = Random::new(8);
     // Of exponential latencies whose p99 is ten times the limit, these are above it.
     let slow = ALLOWED.powf(0.1);
-    let soon = |_: &usize| ends_at(USUAL, 600, |_| random.independent(20, slow)).is_some_and(|block| block <= 7);
+    let soon =
+        |_: &usize| ends_at(USUAL, 600, |_| random.independent(20, slow)).is_some_and(|block| block <= 7);
     let ended = (0..200).filter(soon).count();
     assert!(ended >= 190, "{ended} of 200 within 140 requests");
     assert_eq!(ends_at(USUAL, 600, |_| 1.0 / ALLOWED), Some(5));
@@ -145,5 +147,8 @@ fn a_block_of_few_requests_counts_for_little() {
         (2..=60).find(|_| evidence.take(1.0 / ALLOWED, weight))
     };
     let (many, few) = (ends(1000.0), ends(10.0));
-    assert!(many.is_some_and(|block: usize| block <= 7) && few.is_none_or(|block| block > 10), "{many:?} {few:?}");
+    assert!(
+        many.is_some_and(|block: usize| block <= 7) && few.is_none_or(|block| block > 10),
+        "{many:?} {few:?}"
+    );
 }

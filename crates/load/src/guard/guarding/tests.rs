@@ -31,7 +31,13 @@ fn slice(from_ms: u64, to_ms: u64, requests: u64, latency_us: u64, figures: &[(&
 }
 
 /// The first breach in so many slices of 100 ms that are alike.
-fn alike(guarding: &mut Guarding, slices: u64, requests: u64, latency_us: u64, figures: &[(&str, f64)]) -> Option<Breach> {
+fn alike(
+    guarding: &mut Guarding,
+    slices: u64,
+    requests: u64,
+    latency_us: u64,
+    figures: &[(&str, f64)],
+) -> Option<Breach> {
     (0..slices).find_map(|at| guarding.look(&slice(at * 100, at * 100 + 100, requests, latency_us, figures)))
 }
 
@@ -52,7 +58,10 @@ fn the_usual_guards_end_gross_harm_of_each_kind_and_leave_traffic_like_the_basel
     assert_eq!(alike(&mut same, 100, 100, 5_000, &good), None);
     assert_eq!((same.not_judged(), same.slow_requests()), (vec![], 0));
     let slow = alike(&mut usual(), 100, 20, 100_000, &good).unwrap();
-    assert!(slow.figure == "latency_p99_us" && slow.limit == 20_000.0 && slow.seen_ns <= 700_000_000, "{slow:?}");
+    assert!(
+        slow.figure == "latency_p99_us" && slow.limit == 20_000.0 && slow.seen_ns <= 700_000_000,
+        "{slow:?}"
+    );
     let costly = alike(&mut usual(), 20, 100, 5_000, &[("cpu_us_per_request", 500.0)]).unwrap();
     assert!(costly.figure == "cpu_us_per_request" && costly.limit == 75.0, "{costly:?}");
     assert!((costly.value - 500.0).abs() < 1e-6, "{costly:?}");
@@ -62,7 +71,8 @@ fn the_usual_guards_end_gross_harm_of_each_kind_and_leave_traffic_like_the_basel
 
 #[test]
 fn errors_that_are_counted_every_half_second_are_of_all_requests_since() {
-    let figures = [("latency_p99_us", 10_000.0), ("errors", 100.0)].map(|(name, value)| (name.to_string(), value));
+    let figures =
+        [("latency_p99_us", 10_000.0), ("errors", 100.0)].map(|(name, value)| (name.to_string(), value));
     let reference = Reference { figures: figures.into(), requests: 10_000 };
     let mut guarding = Guarding::new(guards(&["errors <= 1.5 x baseline"]), Some(reference)).unwrap();
     // One in a hundred, as in the baseline: five a reading of 500 requests. All at once, they would be one in twenty.
@@ -81,7 +91,8 @@ fn errors_that_are_counted_every_half_second_are_of_all_requests_since() {
 
 #[test]
 fn a_mean_latency_is_of_the_requests_and_a_lull_excuses_it_not() {
-    let figures = [("latency_mean_us", 100.0), ("requests_per_s", 1000.0)].map(|(name, value)| (name.to_string(), value));
+    let figures = [("latency_mean_us", 100.0), ("requests_per_s", 1000.0)]
+        .map(|(name, value)| (name.to_string(), value));
     let reference = Reference { figures: figures.into(), requests: 10_000 };
     let mut guarding = Guarding::new(guards(&["latency_mean_us <= 2 x baseline"]), Some(reference)).unwrap();
     let breach = alike(&mut guarding, 40, 10, 900, &[("latency_mean_us", 900.0)]).unwrap();
@@ -170,11 +181,8 @@ fn a_guard_that_compares_nothing_is_said_to() {
 fn guards_that_cannot_be_kept_are_refused() {
     let twice = guards(&["errors == 0", "errors == 0"]);
     assert_eq!(Guarding::new(twice, None).err().unwrap().cause, "it is given twice");
-    let made = Guard {
-        figure: "requests_per_s".into(),
-        relation: Relation::AtLeast,
-        limit: Limit::Absolute(5.0),
-    };
+    let made =
+        Guard { figure: "requests_per_s".into(), relation: Relation::AtLeast, limit: Limit::Absolute(5.0) };
     assert!(Guarding::new(vec![made], None).err().unwrap().cause.contains("lull"));
     assert!(Guarding::with_chance(vec![], None, f64::NAN).is_err());
 }

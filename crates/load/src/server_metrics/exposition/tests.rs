@@ -78,7 +78,9 @@ fn counters_and_gauges_are_found_by_name_and_labels() {
 
 #[test]
 fn histograms_are_found_whole() {
-    let Content::Histogram(get) = of(REDIS, "redis_commands_latencies_usec{cmd=\"get\"}").unwrap() else { panic!() };
+    let Content::Histogram(get) = of(REDIS, "redis_commands_latencies_usec{cmd=\"get\"}").unwrap() else {
+        panic!()
+    };
     assert_eq!(get.count(), 32.0);
     assert_eq!(get.quantile(0.5).unwrap().at_most, Some(2.0));
     let undeclared = of(VTS, "nginx_vts_upstream_request_duration_seconds").unwrap();
@@ -101,14 +103,25 @@ fn summaries_are_found_whole_and_by_quantile() {
 #[test]
 fn several_series_are_named_and_not_added_up() {
     let why = of(NODE, "node_network_receive_bytes_total").unwrap_err();
-    assert!(why.contains("is 2 series") && why.contains("device=\"eth0\"") && why.contains("add labels"), "{why}");
+    assert!(
+        why.contains("is 2 series") && why.contains("device=\"eth0\"") && why.contains("add labels"),
+        "{why}"
+    );
     assert!(of(REDIS, "redis_commands_latencies_usec").unwrap_err().contains("cmd=\"set\""));
     let many: String = (0..9).map(|i| format!("a{{i=\"{i}\"}} 1\n")).collect();
     let why = of(&many, "a").unwrap_err();
     assert!(why.contains("is 9 series") && why.contains(", ...") && !why.contains("i=\"3\""), "{why}");
     assert!(of("a 1\na 2\n", "a").unwrap_err().contains("twice"));
-    assert!(of("# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_sum 1\n", "a").unwrap_err().contains("twice"));
-    assert!(of("# TYPE a histogram\na_bucket{le=\"1\"} 1\na_bucket{le=\"1.0\"} 1\na_count 1\n", "a").unwrap_err().contains("same bound"));
+    assert!(
+        of("# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_sum 1\n", "a")
+            .unwrap_err()
+            .contains("twice")
+    );
+    assert!(
+        of("# TYPE a histogram\na_bucket{le=\"1\"} 1\na_bucket{le=\"1.0\"} 1\na_count 1\n", "a")
+            .unwrap_err()
+            .contains("same bound")
+    );
 }
 
 #[test]

@@ -70,10 +70,12 @@ fn programs_and_logs_are_read_by_expressions() {
     let mut readers = Readers::new(&specs).unwrap();
     assert_eq!((readers.commands.len(), readers.logs.len()), (1, 1), "each is asked once");
     let before = readers.read();
-    std::fs::write(&path, "GET / 200 rt=9.000\nGET / 200 rt=0.010\nGET / 502 rt=0.030\nhalf of rt=5").unwrap();
+    std::fs::write(&path, "GET / 200 rt=9.000\nGET / 200 rt=0.010\nGET / 502 rt=0.030\nhalf of rt=5")
+        .unwrap();
     let after = readers.read();
     let figure = |at: usize| {
-        let (from, to) = (before[at].1.as_ref().map_err(Clone::clone)?, after[at].1.as_ref().map_err(Clone::clone)?);
+        let (from, to) =
+            (before[at].1.as_ref().map_err(Clone::clone)?, after[at].1.as_ref().map_err(Clone::clone)?);
         figures(from, to, &specs[at], 2.0)
     };
     assert_eq!(figure(0).unwrap(), 12.0);

@@ -29,7 +29,8 @@ fn a_recipe_gives_the_same_by_keys() {
     )
     .unwrap();
     spec.check().unwrap();
-    let line = r"commands_per_s=command:redis-cli info stats | counter | regex total_commands_processed:(\d+)";
+    let line =
+        r"commands_per_s=command:redis-cli info stats | counter | regex total_commands_processed:(\d+)";
     assert_eq!(spec, of(line));
     assert!(toml::from_str::<MetricSpec>("name = 'a'\nsource = 'log:/x'\nunit = 'us'").is_err());
 }

@@ -25,7 +25,9 @@ fn counters_are_rates_and_gauges_are_values() {
     let gauge = |value| number(value, Kind::Gauge);
     assert_eq!(figures(&gauge(10.0), &gauge(3.0), &of(""), 2.0).unwrap(), 3.0);
     let unstated = |value| number(value, Kind::Unstated);
-    assert!(figures(&unstated(1.0), &unstated(2.0), &of(""), 1.0).unwrap_err().why.contains("counter or gauge"));
+    assert!(
+        figures(&unstated(1.0), &unstated(2.0), &of(""), 1.0).unwrap_err().why.contains("counter or gauge")
+    );
     assert_eq!(figures(&unstated(1.0), &unstated(2.0), &of(" | counter"), 1.0).unwrap(), 1.0);
     let p99 = figures(&gauge(1.0), &gauge(2.0), &of(" | p99"), 1.0).unwrap_err();
     assert!(p99.why.contains("no p99") && p99.fact == "x", "{p99:?}");
@@ -72,7 +74,11 @@ fn a_histogram_gives_quantiles_in_the_unit_of_the_figure() {
 #[test]
 fn a_summary_gives_the_quantiles_that_it_states() {
     let summary = |count: f64| {
-        raw(Content::Summary(Summary { quantiles: vec![(0.5, 0.1), (0.99, 0.2)], count: Some(count), sum: Some(count * 0.3) }))
+        raw(Content::Summary(Summary {
+            quantiles: vec![(0.5, 0.1), (0.99, 0.2)],
+            count: Some(count),
+            sum: Some(count * 0.3),
+        }))
     };
     let (before, after) = (summary(10.0), summary(20.0));
     assert_eq!(figures(&before, &after, &of(" | p99"), 1.0).unwrap(), 0.2);

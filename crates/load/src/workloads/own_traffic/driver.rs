@@ -55,7 +55,8 @@ impl Driven for OwnTrafficLoad {
         }
         let listening = Listening { ports: &[ANY_PORT], unix: &[] };
         let seen = CountingRequests::prepare(&Root::live(), std::process::id(), listening);
-        let missing = seen.err().map(|missing| Missing { why: format!("{}; {INSTEAD}", missing.why), ..missing });
+        let missing =
+            seen.err().map(|missing| Missing { why: format!("{}; {INSTEAD}", missing.why), ..missing });
         missing.into_iter().collect()
     }
 

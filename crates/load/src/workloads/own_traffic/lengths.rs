@@ -68,9 +68,8 @@ mod tests {
     #[test]
     fn a_quantile_moves_with_every_request_and_is_within_its_step() {
         // Step 80 begins at 2^20 ns; the next one 25 % above.
-        let p99 = |slow: u64| {
-            latency(&distribution(&[(60, 1_000 - slow), (80, slow)])).figures()["latency_p99_us"]
-        };
+        let p99 =
+            |slow: u64| latency(&distribution(&[(60, 1_000 - slow), (80, slow)])).figures()["latency_p99_us"];
         let (few, more) = (p99(12), p99(40));
         assert!(few >= 1_048.0 && more < 1_311.0 && more > few, "{few} {more}");
     }

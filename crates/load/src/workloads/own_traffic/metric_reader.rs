@@ -85,7 +85,9 @@ fn between(specs: &[MetricSpec], before: (u64, Found), after: (u64, Found)) -> (
         match (specs.get(place), earlier, now) {
             (Some(spec), Some(earlier), Ok(now)) => {
                 match figures(earlier, &now, spec, now.seconds_since(earlier)) {
-                    Ok(figure) if spec.take == Some(Take::Count) => slice.grown.insert(spec.name.clone(), figure),
+                    Ok(figure) if spec.take == Some(Take::Count) => {
+                        slice.grown.insert(spec.name.clone(), figure)
+                    }
                     Ok(figure) => slice.figures.insert(spec.name.clone(), figure),
                     Err(why) => {
                         missing.push(why);

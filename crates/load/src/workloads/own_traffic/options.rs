@@ -109,10 +109,18 @@ impl OwnTrafficLoad {
             }
         }
         if self.server.as_ref().is_some_and(|server| server.trim().is_empty()) {
-            return wrong("server", "it names none", "leave it out, or give a process, unit, cgroup or container");
+            return wrong(
+                "server",
+                "it names none",
+                "leave it out, or give a process, unit, cgroup or container",
+            );
         }
         if self.ports.len() > MOST_PORTS || self.ports.contains(&0) {
-            return wrong("ports", "there is port 0, or there are more than 64", "name up to 64 ports of 1 to 65535");
+            return wrong(
+                "ports",
+                "there is port 0, or there are more than 64",
+                "name up to 64 ports of 1 to 65535",
+            );
         }
         self.check_metrics()?;
         self.guards.iter().try_for_each(|guard| self.check_guard(guard))?;
@@ -143,16 +151,19 @@ impl OwnTrafficLoad {
             Err(Fault::new(Class::Usage, format!("own-traffic load: guard '{guard}'"), cause, remedy))
         };
         let metric = self.metrics.iter().find(|metric| metric.name == guard.figure);
-        let is_count = matches!(guard.figure.as_str(), "errors" | "failed") || guard.figure.ends_with("_errors");
+        let is_count =
+            matches!(guard.figure.as_str(), "errors" | "failed") || guard.figure.ends_with("_errors");
         match metric {
             Some(metric) if is_count && metric.take != Some(Take::Count) => refused(
                 "a guard of errors compares how many there were, and its metric is no count",
                 "take the count: --metric 'NAME=SOURCE | count'",
             ),
-            None if !OF_REQUESTS.contains(&guard.figure.as_str()) && !Guard::usual().contains(guard) => refused(
-                "nothing gives this figure, so that the guard would never act",
-                "name the metric that it is (--metric NAME=SOURCE), or compare latency_p99_us or cpu_us_per_request",
-            ),
+            None if !OF_REQUESTS.contains(&guard.figure.as_str()) && !Guard::usual().contains(guard) => {
+                refused(
+                    "nothing gives this figure, so that the guard would never act",
+                    "name the metric that it is (--metric NAME=SOURCE), or compare latency_p99_us or cpu_us_per_request",
+                )
+            }
             _ => Ok(()),
         }
     }
@@ -233,7 +244,8 @@ mod tests {
     fn senseless_values_are_named() {
         let default = OwnTrafficLoad::default;
         default().check().unwrap();
-        let twice = metrics(&["a_len=command:x | gauge | regex (.*)", "a_len=command:y | gauge | regex (.*)"]);
+        let twice =
+            metrics(&["a_len=command:x | gauge | regex (.*)", "a_len=command:y | gauge | regex (.*)"]);
         for (load, key) in [
             (OwnTrafficLoad { slice_s: 0.0, ..default() }, "slice_s"),
             (OwnTrafficLoad { slice_s: f64::NAN, ..default() }, "slice_s"),

@@ -108,7 +108,8 @@ impl Clock {
 
 fn usage_us(root: &Root, file: &str) -> Result<u64, Missing> {
     let text = root.read(file).map_err(|why| Missing::new(FACT, why))?;
-    let usage = key_values::value(&text, "usage_usec").map_err(|why| Missing::new(FACT, format_args!("{file}: {why}")))?;
+    let usage = key_values::value(&text, "usage_usec")
+        .map_err(|why| Missing::new(FACT, format_args!("{file}: {why}")))?;
     usage.ok_or_else(|| Missing::new(FACT, format_args!("{file} has no usage_usec")))
 }
 
@@ -119,8 +120,9 @@ fn process_ns(pid: u32) -> Option<u64> {
     // SAFETY: timespec is plain data, of which zero is a value.
     let mut time: libc::timespec = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to live locals of the types that the calls fill in.
-    let is_read =
-        unsafe { libc::clock_getcpuclockid(pid, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
+    let is_read = unsafe {
+        libc::clock_getcpuclockid(pid, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0
+    };
     // The clock begins at 0 and never runs backwards: the casts lose nothing.
     is_read.then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
@@ -187,7 +189,8 @@ mod tests {
         assert_eq!(cpu.used_ns(), Ok(750_000));
         std::fs::write(&file, "nr_periods 0\n").unwrap();
         assert!(cpu.used_ns().unwrap_err().why.contains("usage_usec"));
-        let empty = ServerCpu::begin(Root::live(), "x", &found(vec![1], Some(folder.path().display().to_string())));
+        let empty =
+            ServerCpu::begin(Root::live(), "x", &found(vec![1], Some(folder.path().display().to_string())));
         assert!(matches!(empty.from, Origin::Processes(_)), "of a cgroup without the count, its processes");
     }
 }

@@ -41,7 +41,12 @@ pub(super) fn is_stopped(until_ns: u64, stop: Option<BorrowedFd<'_>>) -> Result<
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(true),
             Err(why) => {
-                return Err(Fault::new(Class::WorkloadFailed, "poll", why, "check the limit of open files (ulimit -n)"));
+                return Err(Fault::new(
+                    Class::WorkloadFailed,
+                    "poll",
+                    why,
+                    "check the limit of open files (ulimit -n)",
+                ));
             }
         }
     }

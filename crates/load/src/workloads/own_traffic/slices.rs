@@ -29,7 +29,12 @@ pub(super) struct Slices {
 
 impl Slices {
     /// Adds a slice; gives its sums and its latencies.
-    pub(super) fn add(&mut self, span: Span, requests: &Requests, cpu_ns: Option<u64>) -> (SliceSums, Latency) {
+    pub(super) fn add(
+        &mut self,
+        span: Span,
+        requests: &Requests,
+        cpu_ns: Option<u64>,
+    ) -> (SliceSums, Latency) {
         let Span { from_ns, to_ns } = span;
         let mut sums = SliceSums { from_ns, to_ns, cpu_ns, ..SliceSums::default() };
         let mut latency = Latency::new();
@@ -102,7 +107,8 @@ pub(super) struct Rest {
 pub(super) fn outcome(span: Span, slices: Slices, rest: Rest) -> Outcome {
     let Span { from_ns, to_ns } = span;
     let ports = slices.traffic(rest.whole.as_ref());
-    let by_reads = ports.iter().filter_map(|port| port.counted).map(|counted| counted != PortCounted::Requests);
+    let by_reads =
+        ports.iter().filter_map(|port| port.counted).map(|counted| counted != PortCounted::Requests);
     let traffic = Traffic {
         rate: Rate::of(&slices.sums),
         by_reads: by_reads.reduce(|one, other| one || other),
@@ -133,7 +139,10 @@ pub(super) fn outcome(span: Span, slices: Slices, rest: Rest) -> Outcome {
             Err(why) => outcome.missing.push(why),
         }
         if outcome.figures.get("completed") == Some(&0.0) {
-            outcome.missing.push(Missing::new("latency of requests", "nobody asked the server for anything in this time"));
+            outcome.missing.push(Missing::new(
+                "latency of requests",
+                "nobody asked the server for anything in this time",
+            ));
         }
     }
     let units = outcome.figures.keys().filter_map(|name| Some((name.clone(), unit_of(name)?.to_string())));

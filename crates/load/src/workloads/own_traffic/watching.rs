@@ -20,7 +20,8 @@ use crate::outcome::latency::{Latency, quantile_of};
 use crate::outcome::traffic::SliceSums;
 
 /// What does without requests.
-pub(super) const INSTEAD: &str = "name figures of the server itself instead (--metric NAME=SOURCE), which need no programs in the kernel";
+pub(super) const INSTEAD: &str =
+    "name figures of the server itself instead (--metric NAME=SOURCE), which need no programs in the kernel";
 
 /// A server that answers nothing for so long, while requests lie unread in its sockets, has come to a stop: a guard of latency sees only
 /// what is answered.
@@ -208,7 +209,9 @@ impl Watching {
                 let seconds = span.to_ns.saturating_sub(span.from_ns) as f64 / 1e9;
                 Some((format!("stopped by a signal after {seconds:.1} s"), "run it again"))
             }
-            End::Gone(missing) => Some((missing.why, "look at its own log; a study needs a server that stays")),
+            End::Gone(missing) => {
+                Some((missing.why, "look at its own log; a study needs a server that stays"))
+            }
         };
         if let Some(mut counting) = counting {
             counting.stop();
@@ -253,10 +256,17 @@ fn require_metrics(load: &OwnTrafficLoad, missing: &Missing) -> Result<(), Fault
         false => Class::NotPermitted,
     };
     match load.needs_requests() {
-        _ if load.metrics.is_empty() => Err(Fault::new(class, "requests of the server", &missing.why, INSTEAD)),
+        _ if load.metrics.is_empty() => {
+            Err(Fault::new(class, "requests of the server", &missing.why, INSTEAD))
+        }
         Some(guard) => {
             let remedy = "compare a figure of the server itself, or leave the guard out";
-            Err(Fault::new(class, format!("guard '{guard}'"), format!("requests cannot be seen: {}", missing.why), remedy))
+            Err(Fault::new(
+                class,
+                format!("guard '{guard}'"),
+                format!("requests cannot be seen: {}", missing.why),
+                remedy,
+            ))
         }
         None => Ok(()),
     }

@@ -61,7 +61,8 @@ impl Served {
     /// Begins to watch; `None` where requests cannot be seen.
     fn watch(&self, more: &[&str]) -> Option<Watch> {
         let pid = self.server.id().to_string();
-        let mut watch = self.drive("own-traffic", &["--server", &pid, "--seconds", WATCHED, "--announce-start"]);
+        let mut watch =
+            self.drive("own-traffic", &["--server", &pid, "--seconds", WATCHED, "--announce-start"]);
         let mut child = Killed(watch.args(more).spawn().unwrap());
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -134,7 +135,8 @@ fn the_traffic_is_reported_by_slices_ports_clients_and_connections() {
     let driven = served.production("latency", &options)["outcome"]["figures"].clone();
     let document = watch.end();
     let (outcome, traffic) = (&document["outcome"], &document["outcome"]["traffic"]);
-    let sum = |of: &Value, key: &str| of.as_array().unwrap().iter().map(|each| number(&each[key])).sum::<f64>();
+    let sum =
+        |of: &Value, key: &str| of.as_array().unwrap().iter().map(|each| number(&each[key])).sum::<f64>();
     let answered = number(&outcome["figures"]["completed"]);
     for all in [
         sum(&outcome["intervals"], "completed"),
@@ -144,7 +146,10 @@ fn the_traffic_is_reported_by_slices_ports_clients_and_connections() {
         assert_eq!(all, answered, "{traffic:#}");
     }
     let (completed, unfinished) = (number(&driven["completed"]), number(&driven["unfinished"]));
-    assert!((completed..=completed + unfinished).contains(&answered), "{completed} {unfinished}: {traffic:#}");
+    assert!(
+        (completed..=completed + unfinished).contains(&answered),
+        "{completed} {unfinished}: {traffic:#}"
+    );
     let port = &traffic["ports"][0];
     let expected = (json!(served.port.parse::<u16>().unwrap()), json!(1), json!("requests"), json!(false));
     let found = (&port["port"], &port["clients"], &port["counted"], &traffic["by_reads"]);
@@ -165,14 +170,25 @@ fn a_guard_ends_the_watch_while_production_goes_on() {
     let options = ["--keep-alive", "--connections", "1", "--seconds", "5", "--rounds", ROUNDS];
     let mut production = Killed(served.drive("string", &options).spawn().unwrap());
     let document = watch.end();
-    assert!(production.try_wait().unwrap().is_none(), "it was ended {:?} after the beginning", began.elapsed());
+    assert!(
+        production.try_wait().unwrap().is_none(),
+        "it was ended {:?} after the beginning",
+        began.elapsed()
+    );
     let (breach, outcome) = (&document["outcome"]["breach"], &document["outcome"]);
     assert_eq!(breach["guard"], json!(guard), "{document:#}");
     assert!(number(&breach["value"]) > 10.0 && number(&breach["requests"]) > 0.0, "{breach:#}");
     // It is that of the last slice, at whose end the watch ended.
     let last = outcome["intervals"].as_array().unwrap().last().unwrap();
-    assert_eq!((&breach["slice_began_ns"], &breach["seen_ns"]), (&last["from_ns"], &last["to_ns"]), "{breach:#}");
-    assert!(document.get("broken").is_none() && number(&outcome["traffic"]["slow_requests"]) > 0.0, "{document:#}");
+    assert_eq!(
+        (&breach["slice_began_ns"], &breach["seen_ns"]),
+        (&last["from_ns"], &last["to_ns"]),
+        "{breach:#}"
+    );
+    assert!(
+        document.get("broken").is_none() && number(&outcome["traffic"]["slow_requests"]) > 0.0,
+        "{document:#}"
+    );
 }
 
 #[test]

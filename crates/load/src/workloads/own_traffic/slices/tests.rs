@@ -15,7 +15,8 @@ fn steps(steps: &[(usize, u64)]) -> Distribution {
 
 /// So many requests that took some 26 us.
 fn port(port: u16, requests: u64) -> PortRequests {
-    let lengths = |step: usize| if requests > 0 { steps(&[(step, requests)]) } else { Distribution::default() };
+    let lengths =
+        |step: usize| if requests > 0 { steps(&[(step, requests)]) } else { Distribution::default() };
     PortRequests {
         read: requests,
         waited_ns: 2_000 * requests,
@@ -47,7 +48,8 @@ fn run(slices: &[Requests]) -> Outcome {
 
 #[test]
 fn a_slice_has_the_requests_of_all_ports() {
-    let (sums, latency) = Slices::default().add(tenth(3), &seen(vec![port(80, 3), port(443, 2)]), Some(50_000));
+    let (sums, latency) =
+        Slices::default().add(tenth(3), &seen(vec![port(80, 3), port(443, 2)]), Some(50_000));
     assert_eq!((sums.read, sums.answered, latency.count()), (5, 5, 5));
     assert_eq!(sums.figures()["cpu_us_per_request"], 10.0);
     // Step 58 begins at 24,576 ns.
@@ -57,8 +59,11 @@ fn a_slice_has_the_requests_of_all_ports() {
 
 #[test]
 fn a_request_whose_arrival_was_not_seen_has_no_latency() {
-    let (sums, unknown) =
-        Slices::default().add(tenth(0), &seen(vec![PortRequests { took: Distribution::default(), ..port(80, 4) }]), None);
+    let (sums, unknown) = Slices::default().add(
+        tenth(0),
+        &seen(vec![PortRequests { took: Distribution::default(), ..port(80, 4) }]),
+        None,
+    );
     assert_eq!((sums.answered, unknown.count()), (4, 0));
 }
 
@@ -94,7 +99,10 @@ fn requests_that_overlap_anywhere_are_counted_by_reads() {
 fn a_lull_has_a_rate_and_no_latency_and_nothing_is_said_of_failures() {
     let outcome = run(&[seen(Vec::new()), seen(Vec::new())]);
     assert_eq!((outcome.figures["requests_per_s"], outcome.figures.get("failed")), (0.0, None));
-    assert!(!outcome.figures.contains_key("latency_p99_us") && !outcome.figures.contains_key("cpu_us_per_request"));
+    assert!(
+        !outcome.figures.contains_key("latency_p99_us")
+            && !outcome.figures.contains_key("cpu_us_per_request")
+    );
     assert!(outcome.missing.iter().any(|missing| missing.fact.contains("latency")), "{:?}", outcome.missing);
 }
 
