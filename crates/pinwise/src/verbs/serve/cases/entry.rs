@@ -133,10 +133,10 @@ fn blocks(case: &Case) -> Blocks {
     let (study, trials) = (&case.study, &case.trials);
     let counted = schedule::counted(trials);
     let figures: BTreeSet<(usize, usize)> = counted.iter().map(|trial| (trial.block, trial.position)).collect();
-    let given_up = schedule::given_up(study, trials);
+    let left_out = schedule::left_out(study, trials);
     let is_done = |(block, arms): &(usize, &Vec<usize>)| {
         arms.iter().enumerate().all(|(position, arm)| {
-            figures.contains(&(*block, position)) || given_up.get(arm).is_some_and(|since| since < block)
+            figures.contains(&(*block, position)) || left_out.get(arm).is_some_and(|since| since < block)
         })
     };
     let done = study.order.iter().enumerate().filter(is_done).count();
