@@ -1,5 +1,6 @@
 // What is tried once.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { open, goTo, picture } from "./browser.mjs";
 import { check, until } from "./checks.mjs";
 
@@ -20,8 +21,23 @@ export async function heatFollows({ page }, { busy_cpu: cpu }) {
   } finally {
     loop.kill("SIGKILL");
   }
-  await until(`CPU ${cpu} to rest`, async () => (await step()) < FULL, 60_000);
-  check(`CPU ${cpu} is not drawn as full when the loop has ended`, true);
+  const rests = await until(`CPU ${cpu} to rest`, async () => (await step()) < FULL, 30_000).catch(() => false);
+  // Others may keep it full, which the page is right to show.
+  if (!rests && (await busy(cpu)) >= FULL / 10) return console.log(`skipped CPU ${cpu} at rest: others keep it full`);
+  check(`CPU ${cpu} is not drawn as full when the loop has ended`, rests, `step ${await step()}`);
+}
+
+// The share of a second in which a CPU was not idle, by the kernel itself.
+async function busy(cpu) {
+  const counts = () => {
+    const line = readFileSync("/proc/stat", "utf8").split("\n").find((one) => one.startsWith(`cpu${cpu} `));
+    const columns = line.split(" ").slice(1, 9).map(Number);
+    return { idle: columns[3] + columns[4], all: columns.reduce((sum, one) => sum + one, 0) };
+  };
+  const before = counts();
+  await new Promise((done) => setTimeout(done, 1000));
+  const after = counts();
+  return 1 - (after.idle - before.idle) / (after.all - before.all);
 }
 
 export async function search({ page }, { cases }) {

@@ -81,7 +81,7 @@ pub fn of(facts: &Facts, arm: &Arm) -> Vec<Caveat> {
 
 fn load_beside(facts: &Facts, arm: &Arm) -> Option<Caveat> {
     let recipe = &facts.study.recipe;
-    if !recipe.hosts.is_empty() || matches!(recipe.load, LoadSpec::Spin(_)) {
+    if !recipe.hosts.is_empty() || matches!(recipe.load, LoadSpec::Spin(_) | LoadSpec::OwnTraffic(_)) {
         return None;
     }
     let (server_cpus, had) = (arm.placement.server_cpus.clone()?, cpus_before(facts)?);

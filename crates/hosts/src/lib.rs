@@ -40,6 +40,6 @@ pub mod wire;
 pub use connection::Connection;
 pub use fetched_folder::nothing_at;
 pub use host::{HostSpec, Role, Via};
-pub use load_hosts::{LoadHosts, PartSeen};
+pub use load_hosts::{LoadHosts, PartSeen, check_load};
 pub use protocol::Verb;
 pub use remote_verb::{RemoteEnd, RemoteFile, RemoteVerb};

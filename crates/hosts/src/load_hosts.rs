@@ -1,10 +1,12 @@
 //! A load that several hosts drive together.
 
+mod shares;
+mod times;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use load::drive::Pace;
 use load::{LoadSpec, Outcome, monotonic_ns};
 use machine::devices::path::PathEnd;
 use machine::{Class, Fault};
@@ -16,17 +18,9 @@ use crate::merge::{self, PartOutcome};
 use crate::protocol::{Answer, Ask, PartEnded, Prepare};
 use crate::transport::Transport;
 
-/// How far ahead the start of a load is set at first: enough to start the processes and make their connections.
-const FIRST_LEAD: Duration = Duration::from_millis(500);
-
-/// The longest that is tried.
-const LONGEST_LEAD: Duration = Duration::from_secs(20);
-
-/// A part that begins later than this after the moment that was set was not ready, or later than [`LATE_SHARE`] of a long load.
-const LATE: Duration = Duration::from_millis(5);
-
-/// Warm-up is a larger part of a load, and is left out.
-const LATE_SHARE: f64 = 0.01;
+pub use self::shares::check_load;
+use self::shares::parts;
+use self::times::{FIRST_LEAD, LONGEST_LEAD, at_most, late_ns, lead_for};
 
 /// What was seen of one process of a load on another host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,20 +45,10 @@ pub struct PartSeen {
     pub drift_ppm: Option<f64>,
 }
 
-/// What a server is given for each conversation that is opened with it; a RabbitMQ channel with its queue takes about as long.
-const FOR_EACH_CONVERSATION: Duration = Duration::from_micros(500);
-
-/// How long parts are given to open what they need. Too short fails a trial, and a study whose first one fails ends.
-fn lead_for(parts: &[Vec<LoadSpec>]) -> Duration {
-    let driven = parts.iter().flatten().filter_map(LoadSpec::driven);
-    let conversations: u64 = driven.map(|load| load.conversations()).sum();
-    let all = FOR_EACH_CONVERSATION.saturating_mul(u32::try_from(conversations).unwrap_or(u32::MAX));
-    (FIRST_LEAD + all).min(LONGEST_LEAD)
-}
-
 /// A load that runs.
 struct Running {
-    /// The first request of all parts, CLOCK_MONOTONIC ns of this host.
+    is_command: bool,
+    /// The first request of all parts, CLOCK_MONOTONIC ns of this host; of commands, their start.
     start_ns: u64,
     /// A part that begins so long after it was not ready.
     late_ns: u64,
@@ -171,14 +155,14 @@ impl LoadHosts {
         self.reach()?;
         let parts = parts(load, &self.specs)?;
         self.lead = self.lead.max(lead_for(&parts));
-        let begun = self.begin(parts, server, load.seconds());
+        let begun = self.begin(parts, server, load);
         if begun.is_err() {
             self.stop();
         }
         begun
     }
 
-    fn begin(&mut self, parts: Vec<Vec<LoadSpec>>, server: SocketAddr, seconds: f64) -> Result<(), Fault> {
+    fn begin(&mut self, parts: Vec<Vec<LoadSpec>>, server: SocketAddr, load: &LoadSpec) -> Result<(), Fault> {
         for (at, loads) in parts.into_iter().enumerate() {
             let cpus = self.specs[at].cpus.clone();
             self.prepare(at, Prepare { loads, server, cpus })?;
@@ -189,9 +173,9 @@ impl LoadHosts {
             self.asked(at, Ask::Start { at_ns })?;
         }
         let ended = self.specs.iter().map(|_| None).collect();
-        let late_ns = LATE.max(Duration::from_secs_f64(seconds * LATE_SHARE)).as_nanos() as u64;
-        let until = Instant::now() + self.lead + Duration::from_secs_f64(seconds + MARGIN_S);
-        self.running = Some(Running { start_ns, late_ns, until, ended });
+        let until = Instant::now() + self.lead + at_most(load);
+        let (is_command, late_ns) = (matches!(load, LoadSpec::Command(_)), late_ns(load));
+        self.running = Some(Running { is_command, start_ns, late_ns, until, ended });
         Ok(())
     }
 
@@ -325,21 +309,24 @@ impl LoadHosts {
                 outcomes.push(PartOutcome { host: host.clone(), process, outcome });
             }
         }
-        if latest_ns > running.late_ns {
-            return Err(self.too_late(latest_ns));
+        match (running.is_command, latest_ns > running.late_ns) {
+            (is_command, true) => Err(self.too_late(latest_ns, is_command)),
+            (false, false) => merge::merged(outcomes),
+            (true, false) => merge::of_commands(outcomes),
         }
-        merge::merged(outcomes)
     }
 
     /// Not ready in time: the next load has longer.
-    fn too_late(&mut self, late_ns: u64) -> Fault {
+    fn too_late(&mut self, late_ns: u64, is_command: bool) -> Fault {
         let lead = self.lead;
         self.lead = (lead * 2 + Duration::from_nanos(late_ns)).min(LONGEST_LEAD);
-        let cause = format!(
-            "a part began {:.0} ms after the others: its connections were not made within {:.1} s",
-            late_ns as f64 / 1e6,
-            lead.as_secs_f64()
-        );
+        let (late_ms, lead_s) = (late_ns as f64 / 1e6, lead.as_secs_f64());
+        let cause = match is_command {
+            true => format!("a command began {late_ms:.0} ms late: it was not ready within {lead_s:.1} s"),
+            false => format!(
+                "a part began {late_ms:.0} ms after the others: its connections were not made within {lead_s:.1} s"
+            ),
+        };
         let remedy = format!("the next trial has {:.1} s for it", self.lead.as_secs_f64());
         Fault::new(Class::WorkloadFailed, "load on other hosts", cause, remedy)
     }
@@ -382,9 +369,6 @@ impl LoadHosts {
     }
 }
 
-/// Beyond the load's own length: for printing, and for the way back.
-const MARGIN_S: f64 = 30.0;
-
 fn gone(host: &HostSpec) -> Fault {
     Fault::new(
         Class::WorkloadFailed,
@@ -392,82 +376,4 @@ fn gone(host: &HostSpec) -> Fault {
         "was lost",
         "see whether it can be reached",
     )
-}
-
-/// The load of each process of each host: all of the connections, a share of the rate and of the requests, a seed of its own.
-///
-/// # Errors
-/// The load is none that several processes can share.
-fn parts(load: &LoadSpec, hosts: &[HostSpec]) -> Result<Vec<Vec<LoadSpec>>, Fault> {
-    // A queue that is filled is one sequence of operations.
-    if !load.is_of_engine() || matches!(load, LoadSpec::QueueFill(_)) {
-        let id = load.workload().about().id;
-        let cause = "it cannot be driven from other hosts";
-        let remedy = "choose driver string, latency, http, ldap, amqp or nats";
-        return Err(Fault::new(Class::Usage, format!("load {id}"), cause, remedy));
-    }
-    let all: u32 = hosts.iter().map(|host| host.processes).sum();
-    let mut numbers = 0..all;
-    let of_host = |host: &HostSpec| {
-        let own = numbers.by_ref().take(host.processes as usize);
-        own.map(|number| part(load, number, all)).collect()
-    };
-    Ok(hosts.iter().map(of_host).collect())
-}
-
-/// The load of process `number` of `all`.
-fn part(load: &LoadSpec, number: u32, all: u32) -> LoadSpec {
-    let mut own = load.clone();
-    own.set_netns(None);
-    if let Some(driven) = own.driven_mut() {
-        let pace = driven.pace();
-        driven.set_pace(Pace {
-            rate_per_s: pace.rate_per_s.map(|rate| rate / f64::from(all)),
-            max_requests: pace.max_requests.map(|most| most.div_ceil(u64::from(all))),
-            // Threads take seeds of their own from here on: 2^16 apart none meets another's.
-            seed: pace.seed.wrapping_add(u64::from(number) << 16),
-            ..pace
-        });
-    }
-    own
-}
-
-#[cfg(test)]
-mod tests {
-    use load::{AmqpLoad, CommandLoad};
-
-    use super::*;
-
-    fn host(processes: u32) -> HostSpec {
-        HostSpec { processes, ..HostSpec::named("b") }
-    }
-
-    #[test]
-    fn each_process_has_all_connections_and_a_share_of_the_rate() {
-        let load = AmqpLoad { connections: 2, rate_per_s: Some(900.0), seed: 5, ..AmqpLoad::default() };
-        let parts = parts(&LoadSpec::Amqp(load), &[host(3), host(1), host(5)]).unwrap();
-        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1, 5]);
-        let paces: Vec<Pace> =
-            parts.iter().flatten().filter_map(|part| Some(part.driven()?.pace())).collect();
-        assert!(paces.iter().all(|pace| pace.connections == 2 && pace.rate_per_s == Some(100.0)));
-        let seeds: std::collections::BTreeSet<u64> = paces.iter().map(|pace| pace.seed).collect();
-        assert_eq!(seeds.len(), 9, "{seeds:?}");
-    }
-
-    #[test]
-    fn the_first_start_is_late_enough_for_all_that_is_opened() {
-        let lead = |channels, hosts: &[HostSpec]| {
-            let load = AmqpLoad { connections: 1, channels, ..AmqpLoad::default() };
-            lead_for(&parts(&LoadSpec::Amqp(load), hosts).unwrap())
-        };
-        assert!(lead(1, &[host(1)]) < FIRST_LEAD + Duration::from_millis(1));
-        assert_eq!(lead(500, &[host(3), host(3), host(3)]), FIRST_LEAD + FOR_EACH_CONVERSATION * 4_500);
-        assert_eq!(lead(65_535, &[host(256)]), LONGEST_LEAD);
-    }
-
-    #[test]
-    fn what_cannot_be_shared_is_refused_by_name() {
-        let load = LoadSpec::Command(CommandLoad::new("wrk".parse().unwrap()));
-        assert!(parts(&load, &[host(1)]).unwrap_err().to_string().contains("load command"));
-    }
 }

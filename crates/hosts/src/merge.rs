@@ -1,5 +1,7 @@
 //! One outcome of the parts that several processes on several hosts have measured.
 
+mod printed;
+
 use std::collections::BTreeMap;
 
 use load::outcome::unit_of;
@@ -7,6 +9,8 @@ use load::{Interval, Outcome};
 use machine::{Class, Fault};
 
 use crate::clock::Estimate;
+
+pub use self::printed::of_commands;
 
 /// What one process measured, by this host's clock.
 #[derive(Debug, Clone)]
@@ -52,10 +56,7 @@ pub fn merged(mut parts: Vec<PartOutcome>) -> Result<Outcome, Fault> {
     }
     let busiest_part = busiest(&parts);
     let mut parts = parts.into_iter();
-    let Some(first) = parts.next() else {
-        let remedy = "this is a bug in pinwise; please report it";
-        return Err(Fault::new(Class::WorkloadFailed, "load on other hosts", "there were no parts", remedy));
-    };
+    let Some(first) = parts.next() else { return Err(no_parts()) };
     let mut whole = first.outcome;
     // The last intervals of a part that ended earlier have no counterpart.
     whole.intervals.truncate(shortest);
@@ -86,6 +87,11 @@ pub fn merged(mut parts: Vec<PartOutcome>) -> Result<Outcome, Fault> {
     let units = whole.figures.keys().filter_map(|name| Some((name.clone(), unit_of(name)?.to_string())));
     whole.units = units.collect();
     Ok(whole)
+}
+
+fn no_parts() -> Fault {
+    let remedy = "this is a bug in pinwise; please report it";
+    Fault::new(Class::WorkloadFailed, "load on other hosts", "there were no parts", remedy)
 }
 
 /// The process that was busiest, in words.

@@ -50,7 +50,7 @@ pub enum Ask {
     Prepare(Prepare),
     /// Starts what was prepared.
     Start {
-        /// The first request of all parts, CLOCK_MONOTONIC ns of the agent's host.
+        /// The first request of all parts, or the start of a command, CLOCK_MONOTONIC ns of the agent's host.
         at_ns: u64,
     },
     /// Ends the load before its time; there is no [`Line::Ended`] of it then.

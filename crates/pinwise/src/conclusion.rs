@@ -108,8 +108,11 @@ impl Computed {
         }
     }
 
-    /// That of the recipe's expectations, where it has any.
+    /// That of the recipe's expectations, where it has any; no, where guards ended the study.
     fn answer(&self) -> Answer {
+        if self.facts.evidence.harm.as_ref().is_some_and(|harm| harm.ended.is_some()) {
+            return Answer::No;
+        }
         match study::evidence::gate(&self.facts.evidence.expectations) {
             None | Some(Gate::Passed) => Answer::Done,
             Some(Gate::Failed) => Answer::No,

@@ -13,6 +13,7 @@ mod conclusion;
 mod discarded_case;
 mod escape;
 mod format;
+mod harm_budget;
 mod interrupt;
 mod measured_distances;
 mod more_blocks;

@@ -66,7 +66,9 @@ fn is_worth_it(draft: &Draft) -> bool {
     let budget = &study.recipe.budget;
     let trials: usize = study.order.iter().map(Vec::len).sum();
     let is_long = trials as f64 * (budget.window_s + budget.warm_up_cap_s) >= WORTH_FROM_S;
-    study.boots.is_none() && (is_long || study.recipe.search.is_some())
+    // Of a server in production each arm is tried under the eyes of its guards alone.
+    let is_tried_at_will = study.boots.is_none() && !study.recipe.has_own_traffic();
+    is_tried_at_will && (is_long || study.recipe.search.is_some())
 }
 
 /// One pilot; its trials are in no comparison.

@@ -48,6 +48,12 @@ impl Progress {
                 self.bar.reset_eta();
                 self.figures();
             }
+            Event::Waits { until } => {
+                self.bar.set_message(format!("waits until {until}"));
+                if !self.on_terminal {
+                    note!("pinwise: no trial begins before {until} (--hours)");
+                }
+            }
             Event::TrialBegan(planned) => {
                 let block = if planned.observed { "observed block" } else { "block" };
                 self.bar.set_message(format!(
@@ -97,6 +103,7 @@ impl Progress {
             (None, Some(value)) => format!("{value:.1}"),
             (None, None) => "no figure".into(),
         };
+        let ended = trial.breach.as_ref().map(|breach| format!("  ended by a guard: {}", breach.words()));
         let note =
             trial.disturbed.as_ref().map(|why| format!("  disturbed: {}", Outside(why))).unwrap_or_default();
         let of = if observed {
@@ -105,10 +112,11 @@ impl Progress {
             format!("trial {}/{}", trial.index + 1, self.total)
         };
         format!(
-            "{of}  block {}  {:<12} {} {figure}{note}",
+            "{of}  block {}  {:<12} {} {figure}{note}{}",
             trial.block + 1,
             Outside(&trial.arm),
-            Outside(&self.metric)
+            Outside(&self.metric),
+            ended.unwrap_or_default()
         )
     }
 }

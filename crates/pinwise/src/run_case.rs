@@ -9,13 +9,17 @@ use study::Case;
 use study::engine::server_data::Data;
 use study::engine::{self, Ended, live::LiveTrials, requirements};
 
+use crate::notes::note;
 use crate::progress::Progress;
 use crate::quit_key::QuitKey;
-use crate::rollback;
+use crate::{harm_budget, rollback};
 
 /// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag_of_changes`]).
 pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ended, Fault> {
     requirements::check(&case.study.recipe)?;
+    if let Some(budget) = harm_budget::in_words(case) {
+        note!("pinwise: {budget}");
+    }
     let _quit = QuitKey::listen(interrupted);
     let mut progress = Progress::new(&case.study.recipe, &case.trials);
     // Of a case of somebody else nothing is run.

@@ -18,6 +18,9 @@ use crate::{notes, preliminary_trials, progress_bar};
 /// Every CPU fails; an interruption.
 pub fn run(draft: Draft, interrupted: &Arc<AtomicBool>) -> Result<(Draft, Option<Screening>), Fault> {
     let study = draft.study();
+    if study.recipe.has_own_traffic() {
+        return Ok((draft, None));
+    }
     let Some(arms) = screening::arms(&study.recipe, &study.arms) else { return Ok((draft, None)) };
     let cpus = arms.len();
     note!("screening: a short trial on each of {cpus} CPUs");

@@ -19,6 +19,7 @@ mod gains;
 mod growth;
 mod judgement;
 mod notes;
+mod own_traffic_notes;
 mod pooled;
 mod pooled_quantile;
 mod power;

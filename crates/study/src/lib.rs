@@ -29,6 +29,7 @@ pub mod levels;
 pub mod linear_model;
 pub mod looks;
 pub mod observed_blocks;
+pub mod own_traffic;
 pub mod pilot;
 pub mod recipe;
 pub mod saturation;

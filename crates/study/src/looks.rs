@@ -89,15 +89,20 @@ fn planned_to_run(study: &Resolved, trials: &[Trial]) -> usize {
 /// Planned blocks at the start whose every slot is settled: a later one has begun, or nothing of them is open.
 fn complete_blocks(study: &Resolved, trials: &[Trial]) -> usize {
     let attempts = study.recipe.budget.attempts.max(1);
-    let given_up = attempts::given_up(study, trials);
+    let left_out = attempts::left_out(study, trials);
     let settled = |block: usize, position: usize| {
         let arm = study.order[block].get(position);
-        if arm.is_some_and(|arm| attempts::is_skipped(&given_up, *arm, block)) {
+        if arm.is_some_and(|arm| attempts::is_skipped(&left_out, *arm, block)) {
             return true;
         }
         let of_slot = trials.iter().filter(|t| (t.block, t.position) == (block, position));
         let (count, last) = of_slot.fold((0, None), |(count, _), trial| (count + 1, Some(trial)));
-        count >= attempts || last.is_some_and(|trial| trial.failed.is_none())
+        // A guard that ended an arm settled it; one that ended the baseline did not.
+        let is_open = |trial: &Trial| {
+            trial.failed.is_some()
+                || trial.breach.is_some() && !arm.is_some_and(|arm| left_out.contains_key(arm))
+        };
+        count >= attempts || last.is_some_and(|trial| !is_open(trial))
     };
     let planned = study.planned_blocks();
     let begun = trials.iter().map(|trial| trial.block).filter(|block| *block < planned);

@@ -90,13 +90,13 @@ fn arms(study: &Resolved) -> Vec<usize> {
 
 /// The observed trial that comes next, before a deciding trial of block `deciding`; `None`: no deciding trial is left.
 pub fn next(study: &Resolved, trials: &[Trial], observed: &[Trial], deciding: Option<usize>) -> Option<Slot> {
-    let given_up = schedule::given_up(study, trials);
+    let left_out = schedule::left_out(study, trials);
     let is_run =
         |block: usize, position: usize| observed.iter().any(|t| (t.block, t.position) == (block, position));
     let is_due = |block: &Block| deciding.is_none_or(|deciding| deciding > block.after);
     for (number, block) in blocks(study).iter().enumerate().filter(|(_, block)| is_due(block)) {
         let slots = block.order.iter().enumerate();
-        let open = slots.filter(|(_, arm)| !given_up.contains_key(arm));
+        let open = slots.filter(|(_, arm)| !left_out.contains_key(arm));
         if let Some((position, arm)) = open.into_iter().find(|(position, _)| !is_run(number, *position)) {
             return Some(Slot { block: number, position, arm: *arm });
         }

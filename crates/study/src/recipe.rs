@@ -1,13 +1,17 @@
 //! Recipes: studies as TOML files, with every default filled in when a case is made.
 
 mod check;
+pub mod crossing;
 mod direction;
 mod dose;
 pub mod factor;
 mod figure_name;
+mod harm_budget;
+mod hours;
 mod keys;
 mod looks;
 mod neighbour;
+mod own_traffic;
 pub mod place;
 mod schema;
 mod search;
@@ -24,6 +28,8 @@ use serde::{Deserialize, Serialize};
 pub use self::direction::Direction;
 pub use self::dose::DoseOptions;
 pub use self::factor::{BootLevel, Factor, Fill};
+pub use self::harm_budget::HarmBudget;
+pub use self::hours::Hours;
 pub(crate) use self::looks::FEWEST_BLOCKS;
 pub use self::neighbour::NeighbourSpec;
 use self::place::Place;
@@ -203,6 +209,12 @@ pub struct Recipe {
     pub also: Vec<Also>,
     /// When a trial counts as disturbed, and is repeated.
     pub disturbed: Disturbed,
+    /// How much harm a study of a running server may do to its own traffic before it ends (docs/own-traffic.md).
+    #[serde(skip_serializing_if = "HarmBudget::is_usual")]
+    pub harm: HarmBudget,
+    /// Hours of each day in which trials may begin; absent: at any time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hours: Option<Hours>,
     /// Words in braces that commands of server and load may use beside those that a trial fills in, and their values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
@@ -244,6 +256,8 @@ impl Default for Recipe {
             expectations: Vec::new(),
             also: Vec::new(),
             disturbed: Disturbed::default(),
+            harm: HarmBudget::default(),
+            hours: None,
             variables: BTreeMap::new(),
             secrets: Vec::new(),
             budget: Budget::default(),

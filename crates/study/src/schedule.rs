@@ -3,15 +3,17 @@
 
 pub(crate) mod attempts;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use machine::{Class, Fault};
 
 use self::attempts::{by_slot, is_control, is_skipped};
-pub use self::attempts::{counted, given_up};
+pub use self::attempts::{counted, given_up, left_out};
 use crate::arm::Role;
 use crate::case::Resolved;
 use crate::looks;
+use crate::own_traffic::{harm, jumps};
 use crate::search::Stage;
 use crate::trial::Trial;
 
@@ -34,13 +36,24 @@ pub struct Slot {
 /// where the study goes across boots, up to `budget.attempts` times in all; what was disturbed, until a quarter of the planned trials
 /// went into repeats. An arm whose attempts all failed in one block is given up. After each look that the recipe fixed before, the study
 /// ends if everything is decided. Blocks that were added come last.
+///
+/// Under a server's own traffic an arm that a guard ended does not run again, while the baseline does; a trial during which the traffic
+/// jumped is a disturbed one; and the study ends when its budget of harm is used up.
 pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
+    if harm::ended(study, trials).is_some() {
+        return None;
+    }
     let slots = by_slot(trials);
-    let given_up = given_up(study, trials);
+    let left_out = left_out(study, trials);
+    let jumped: BTreeSet<usize> = match study.recipe.has_own_traffic() {
+        true => jumps::of(trials).into_iter().map(|jump| jump.trial).collect(),
+        false => BTreeSet::new(),
+    };
+    let is_disturbed = |trial: &Trial| trial.disturbed.is_some() || jumped.contains(&trial.index);
     for block in looks::blocks_to_run(study, trials) {
         let (order, repeats_left) = (&study.order[block], has_repeats_left(study, trials, block));
         let of = |position: usize| slots.get(&(block, position)).map_or(&[][..], Vec::as_slice);
-        let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&given_up, **arm, block));
+        let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&left_out, **arm, block));
         let attempts = study.recipe.budget.attempts.max(1);
         for boot in study.boots_of(block) {
             // One more of a control that failed each time: it ended the study, which goes on since somebody fixed the cause.
@@ -52,7 +65,8 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
                 let is_open = match earlier.last() {
                     None => true,
                     Some(trial) if attempt >= attempts => trial.failed.is_some() && is_control(study, arm),
-                    Some(trial) => trial.failed.is_some() || trial.disturbed.is_some() && repeats_left,
+                    Some(trial) if trial.breach.is_some() => is_baseline(study, arm),
+                    Some(trial) => trial.failed.is_some() || is_disturbed(trial) && repeats_left,
                 };
                 if earlier.len() == attempt && is_open {
                     return Some(Slot { block, position, arm, attempt });
@@ -85,6 +99,10 @@ fn most_repeats(study: &Resolved, part: Range<usize>) -> usize {
     (planned as f64 * REPEATED_SHARE).ceil() as usize
 }
 
+fn is_baseline(study: &Resolved, arm: usize) -> bool {
+    study.arms.get(arm).is_some_and(|arm| arm.role == Role::Baseline)
+}
+
 /// How many arms are controls.
 fn controls(study: &Resolved) -> usize {
     (0..study.arms.len()).filter(|arm| is_control(study, *arm)).count()
@@ -92,10 +110,13 @@ fn controls(study: &Resolved) -> usize {
 
 /// How many trials there will be at least, if nothing more is disturbed and no look ends the study.
 pub fn expected(study: &Resolved, trials: &[Trial]) -> usize {
+    if harm::ended(study, trials).is_some() {
+        return trials.len();
+    }
     let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
-    let given_up = given_up(study, trials);
+    let left_out = left_out(study, trials);
     let of_block =
-        |block: usize| study.order[block].iter().filter(|arm| !is_skipped(&given_up, **arm, block)).count();
+        |block: usize| study.order[block].iter().filter(|arm| !is_skipped(&left_out, **arm, block)).count();
     let blocks = looks::blocks_to_run(study, trials).into_iter();
     blocks.map(of_block).sum::<usize>() + repeats + yet_to_be_asked(study)
 }
@@ -262,6 +283,68 @@ mod tests {
         }
         assert_eq!(trials.len(), planned + 3 * study.arms.len());
         assert_eq!(looks::blocks_to_run(&study, &trials), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_trial_during_which_the_traffic_jumped_is_run_again_after_the_others_of_its_block() {
+        use load::outcome::traffic::Traffic;
+
+        let study = crate::own_traffic::harm::tests::own_traffic();
+        let mut trials: Vec<Trial> = Vec::new();
+        while let Some(slot) = next(&study, &trials) {
+            assert!(trials.len() < 100, "it does not end");
+            let is_burst = slot.block == 0 && slot.position == 2 && slot.attempt == 0;
+            let requests = if is_burst { 5000.0 } else { 1000.0 + trials.len() as f64 };
+            let figures = [("completed", requests), ("requests_per_s", requests / 2.0)];
+            trials.push(Trial {
+                index: trials.len(),
+                block: slot.block,
+                position: slot.position,
+                attempt: slot.attempt,
+                arm: study.arms[slot.arm].name.clone(),
+                figures: figures.map(|(name, value)| (name.to_string(), value)).into(),
+                traffic: Some(Traffic::default()),
+                ..Trial::default()
+            });
+        }
+        let mut expected_order = asked(&study);
+        expected_order.insert(5, (0, 2));
+        assert_eq!(ran(&trials), expected_order);
+    }
+
+    #[test]
+    fn an_arm_that_a_guard_ended_runs_no_more_and_the_baseline_runs_again() {
+        use crate::own_traffic::harm::tests::{breach, own_traffic};
+
+        let mut study = own_traffic();
+        let of = |study: &Resolved, role: Role| study.arms.iter().position(|arm| arm.role == role).unwrap();
+        let (candidate, baseline) = (of(&study, Role::Candidate), of(&study, Role::Baseline));
+        study.recipe.budget.blocks = 2;
+        let mut trials: Vec<Trial> = Vec::new();
+        while let Some(slot) = next(&study, &trials) {
+            assert!(trials.len() < 100, "it does not end");
+            let ended = slot.block == 0 && slot.attempt == 0 && [candidate, baseline].contains(&slot.arm);
+            trials.push(Trial {
+                index: trials.len(),
+                block: slot.block,
+                position: slot.position,
+                attempt: slot.attempt,
+                arm: study.arms[slot.arm].name.clone(),
+                breach: ended.then(|| breach(31_000.0)),
+                ..Trial::default()
+            });
+        }
+        let times = |arm: usize| trials.iter().filter(|trial| trial.arm == study.arms[arm].name).count();
+        assert_eq!((times(candidate), times(baseline)), (1, 3));
+        assert_eq!(counted(&trials).len(), 2 * study.arms.len() - 2, "neither trial that was ended is compared");
+        assert_eq!(expected(&study, &trials), trials.len());
+        // The second harmful trial ends it, whatever is left.
+        let another = Trial { breach: Some(breach(31_000.0)), ..trials[0].clone() };
+        let of_candidate = Trial { arm: study.arms[candidate].name.clone(), ..another };
+        trials.truncate(3);
+        trials.extend([of_candidate.clone(), of_candidate]);
+        assert_eq!(next(&study, &trials), None);
+        assert_eq!(expected(&study, &trials), trials.len());
     }
 
     proptest::proptest! {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use load::Headroom;
+use load::guard::Breach;
+use load::outcome::traffic::Traffic;
 use machine::{CpuSet, Missing};
 use serde::{Deserialize, Serialize};
 
@@ -211,7 +213,8 @@ pub struct Trial {
     /// Why it failed: then it has no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// No request was answered in the measured window: a finding about its arm, and no figure to compare.
+    /// No request was answered in the measured window: a finding about its arm, and no figure to compare. Under a server's own traffic
+    /// only where the baseline had many.
     #[serde(default, skip_serializing_if = "is_false")]
     pub starved: bool,
     /// The arm, by name.
@@ -229,6 +232,12 @@ pub struct Trial {
     /// What its intervals say; `None` where the load reports only its final figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
+    /// What a guard ended it for, and by what: it was cut short, and its figures are in no comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breach: Option<Breach>,
+    /// The server's own traffic during the whole run, without its slices, which outcome.json has; `None` of a load that pinwise drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
     /// Where its sequence of operations breaks; `None` of a load that is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cliff: Option<Cliff>,

@@ -164,7 +164,7 @@ impl Agent {
 
     fn look_every(&self) -> Duration {
         match (self.parts.is_running(), &self.verb) {
-            (true, _) => LOOK_EVERY,
+            (true, _) => self.parts.due_in().map_or(LOOK_EVERY, |due| due.min(LOOK_EVERY)),
             (false, Some(_)) => LOOK_AT_VERB_EVERY,
             (false, None) => IDLE,
         }

@@ -117,6 +117,11 @@ impl<T> Running<T> {
         })
     }
 
+    /// The same, called by these words in faults instead of by those that it was launched with.
+    pub(crate) fn called(self, words: &[String]) -> Self {
+        Self { command: shell_words::join(words), ..self }
+    }
+
     /// The outcome or fault once the load has ended, and only once; none while it runs. A load that does not end in
     /// time is ended here. Ask ten times a second or so.
     pub fn poll(&mut self) -> Option<Result<T, Fault>> {

@@ -2,15 +2,18 @@
 
 mod elsewhere;
 mod flags;
+mod own_traffic;
 mod slurm;
 
 use std::path::{Path, PathBuf};
 
+use load::Guard;
 use machine::untrusted::file::read_text;
 use machine::{Class, CpuChoice, Fault};
 use study::case::abandoned;
 use study::engine::prepare::{Draft, Request, free_dir};
 use study::engine::requirements;
+use study::recipe::Hours;
 use study::{Expectation, Recipe};
 
 use crate::format::Format;
@@ -29,6 +32,8 @@ Examples:
       --figure 'requests_per_s=\"GET\",\"([0-9.]+)\"'
   pinwise study --running nginx.service --port 80 --load command \\
       --command 'wrk -t1 -c16 -d{seconds} http://{address}:{port}/' --figure 'requests_per_s=Requests/sec: +([0-9.]+)'
+  pinwise study places.toml --running nginx.service --traffic own --guard 'latency_p99_us <= 20000' --hours 02:00-04:00
+                                                         under the traffic of its own clients (docs/own-traffic.md)
   pinwise study --server './old --port {port}' --server-b './new --port {port}' --load string \\
       --expect 'requests_per_s of server-b >= 0.97 x server-a'      a gate for CI: exit code 0, 1, or 8 (cannot tell)
   pinwise study --server 'nats-server -a {address} -p {port}' --load nats --host load=b,c
@@ -52,7 +57,8 @@ pub struct Args {
     #[arg(long, value_name = "CMD", conflicts_with = "aa")]
     server_b: Option<String>,
     /// A server that runs already: a process number or name (all:NAME: all of that name), a systemd unit, a cgroup, a container, a
-    /// guest, a Kubernetes pod or a job of Slurm (job:NUMBER). It is placed in each trial, put back after, and never ended; needs --port
+    /// guest, a Kubernetes pod or a job of Slurm (job:NUMBER). It is placed in each trial, put back after, and never ended; needs --port,
+    /// unless it has its own traffic
     #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB", conflicts_with = "server")]
     running: Option<String>,
     /// Port of the server; without it a free one is chosen for each trial
@@ -68,6 +74,24 @@ pub struct Args {
     /// tool); its keys by --key load.KEY=VALUE
     #[arg(long, value_name = "DRIVER")]
     load: Option<String>,
+    /// No load but the traffic that the running server has anyway (own); arms are switched under its clients every few seconds, guards end
+    /// an arm that does harm, and figures come from the kernel or from the server (docs/own-traffic.md)
+    #[arg(long, value_enum, value_name = "WHOSE", conflicts_with_all = ["load", "command", "server"])]
+    traffic: Option<Traffic>,
+    /// What ends an arm at once, of a study under a server's own traffic: 'FIGURE <= NUMBER' or '... <= NUMBER x baseline'; may be given
+    /// several times. Without it: latency_p99_us <= 2 x baseline, cpu_us_per_request <= 1.5 x baseline, errors <= baseline
+    #[arg(long, value_name = "GUARD", conflicts_with = "no_guard")]
+    guard: Vec<Guard>,
+    /// No guard: nothing ends an arm that does harm
+    #[arg(long)]
+    no_guard: bool,
+    /// Requests that may be slower than the guards allow in trials of other arms than the baseline, before the study ends; without it
+    /// 1 % of what its trials would see
+    #[arg(long, value_name = "N")]
+    most_slow_requests: Option<u64>,
+    /// Hours of each day in which trials may begin: 02:00-04:00, or over midnight 22:00-06:00. Outside of them the study waits
+    #[arg(long, value_name = "HH:MM-HH:MM")]
+    hours: Option<Hours>,
     /// Network namespace that the load runs in
     #[arg(long, value_name = "NAME")]
     load_netns: Option<String>,
@@ -98,9 +122,14 @@ pub struct Args {
     /// Work per request of the built-in server, us
     #[arg(long, value_name = "US")]
     work_us: Option<f64>,
-    /// The figure that decides
-    #[arg(long, value_name = "NAME")]
-    metric: Option<String>,
+    /// The figure that decides. NAME=SOURCE: a figure that a server with its own traffic states itself, which decides where no other is
+    /// named; may be given several times (docs/own-traffic.md)
+    #[arg(long, value_name = "NAME|NAME=SOURCE")]
+    metric: Vec<String>,
+    /// Share of the server's CPU time that a thief takes in the arm that is the positive control; 0: no such arm. 0.2 unless the server has
+    /// its own traffic
+    #[arg(long, value_name = "SHARE")]
+    dose: Option<f64>,
     /// Which way the deciding figure is better; needed where its name and unit do not say (latency_p99_us, requests_per_s)
     #[arg(long, value_enum, value_name = "WAY")]
     better: Option<Better>,
@@ -181,6 +210,13 @@ pub struct Args {
     /// Print the schema of recipes for editors (JSON Schema, as recipes/recipe.schema.json), and run nothing
     #[arg(long, exclusive = true)]
     print_schema: bool,
+}
+
+/// Whose traffic is the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Traffic {
+    /// The server's own
+    Own,
 }
 
 /// Which way a figure is better, as a word of the command line.

@@ -173,6 +173,13 @@ pub fn standing(standing: &ArmStanding) -> String {
         ArmStanding::Misplaced { trials, of, how } => {
             format!("{} in {trials} of {of} trials", misplaced(how))
         }
+        ArmStanding::Harmful { trial, breach, traffic_jumped } => {
+            let jumped = match traffic_jumped {
+                true => "; the traffic jumped in that trial, and may be what breached it",
+                false => "",
+            };
+            format!("harmful: ended by a guard in trial {trial}: {}{jumped}", breach.words())
+        }
     }
 }
 
@@ -225,6 +232,28 @@ mod tests {
             whose: None,
         });
         evidence
+    }
+
+    #[test]
+    fn a_harmful_arm_is_said_with_its_guard_and_what_breached_it() {
+        let breach = load::Breach {
+            guard: "latency_p99_us <= 20000".into(),
+            figure: "latency_p99_us".into(),
+            value: 31_000.0,
+            limit: 20_000.0,
+            requests: 120,
+            seen_ns: 2,
+            slice_began_ns: 1,
+            certainty: load::Certainty::Counted,
+        };
+        let said = |traffic_jumped| {
+            standing(&ArmStanding::Harmful { trial: 7, breach: breach.clone(), traffic_jumped })
+        };
+        let words = said(false);
+        for part in ["harmful: ended by a guard in trial 7", "latency_p99_us <= 20000", "31000", "120 requests"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(!words.contains("jumped") && said(true).contains("the traffic jumped"));
     }
 
     #[test]

@@ -40,7 +40,8 @@ impl InterimFigures {
             self.arms.len() - 1
         });
         let figures = &mut self.arms[at].1;
-        match trial.figures.get(&self.metric) {
+        // What a guard cut short has no figure to be shown beside whole ones.
+        match trial.figures.get(&self.metric).filter(|_| trial.breach.is_none()) {
             Some(figure) => figures.insert((trial.block, trial.position), *figure),
             None => figures.remove(&(trial.block, trial.position)),
         };

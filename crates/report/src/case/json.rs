@@ -17,11 +17,13 @@ pub const FORMAT: u32 = 1;
 /// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, paths, unequal_ends, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
 /// explanations, every_arm, observing, stalled, missing, notes, next}`.
 ///
+/// Of a study under a server's own traffic also `harm`, `standings` and `traffic_jumps`.
+///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &Path) -> Value {
     let (study, evidence) = (&facts.study, &facts.evidence);
     let pooled = unpinned::pool(evidence);
-    json!({
+    let mut document = json!({
         "format": FORMAT,
         "case": {
             "dir": dir.display().to_string(),
@@ -79,5 +81,11 @@ pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &
         "missing": absent::of_case(facts),
         "notes": evidence.notes,
         "next": next_steps::lines(&advise::next_steps(facts, findings), dir),
-    })
+    });
+    if let Some(harm) = &evidence.harm {
+        document["harm"] = json!(harm);
+        document["standings"] = json!(evidence.standings);
+        document["traffic_jumps"] = json!(evidence.traffic_jumps);
+    }
+    document
 }

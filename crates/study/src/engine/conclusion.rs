@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use load::children::CpuTime;
+use load::outcome::traffic::Traffic;
 use load::{Counted, Headroom, Outcome, headroom};
 use machine::{Class, CpuSet, Fault, Missing, OwnFolder, Placement};
 use probe::{Observation, Recording};
@@ -59,8 +60,10 @@ pub(super) fn conclude(
             Err(why) => missing.push(why),
         }
     }
-    let starved = starvation::is_starved(recipe, &run.outcome, &figures);
-    if !starved {
+    let starved = starvation::is_starved(recipe, planned.arm.role, &run.outcome, &figures);
+    // One that a guard ended has what it had by then.
+    let is_whole = !starved && run.outcome.breach.is_none();
+    if is_whole {
         require_right(recipe, &run.outcome)?;
     }
     let cliff = match run.outcome.operations.is_empty() {
@@ -73,10 +76,10 @@ pub(super) fn conclude(
     let placement = &planned.arm.placement;
     let window_s = to_ns.saturating_sub(from_ns) as f64 / 1e9;
     let energy = Energy::of(&observation, window_s);
-    if !starved {
+    if is_whole {
         energy.require(&recipe.metric)?;
     }
-    let as_run = seen(placement, &run, &observation, &mut missing);
+    let as_run = seen(recipe, placement, &run, &observation, &mut missing);
     let measured = Measured {
         observation: &observation,
         placement,
@@ -88,7 +91,8 @@ pub(super) fn conclude(
         cliff: cliff.as_ref(),
     };
     figures.extend(trial_figures::of(&measured, &mut missing));
-    if !starved {
+    if is_whole {
+        starvation::require_traffic(recipe, &figures)?;
         require_metric(recipe, &figures)?;
     }
     missing.extend(observation.missing.iter().cloned());
@@ -111,6 +115,12 @@ pub(super) fn conclude(
         took_s: run.took.as_secs_f64(),
         parts: Some(run.parts),
         within: window::within(&run.outcome, from_ns, to_ns),
+        breach: run.outcome.breach.clone(),
+        traffic: run.outcome.traffic.clone().map(|traffic| Traffic {
+            slices: Vec::new(),
+            metrics: Vec::new(),
+            ..traffic
+        }),
         cliff,
         from_ns,
         to_ns,
@@ -125,10 +135,20 @@ pub(super) fn conclude(
 }
 
 /// What was really so in the window. What is not known of it and matters goes to `missing`.
-fn seen(placement: &Placement, run: &Run, observation: &Observation, missing: &mut Vec<Missing>) -> AsRun {
+fn seen(
+    recipe: &Recipe,
+    placement: &Placement,
+    run: &Run,
+    observation: &Observation,
+    missing: &mut Vec<Missing>,
+) -> AsRun {
     let Outcome { from_ns, to_ns, intervals, .. } = &run.outcome;
     // Without intervals the whole run is the window.
-    let whole_run = intervals.is_empty().then(|| demand::whole_run_cpus(run.load_cpu_time, *from_ns, *to_ns));
+    let whole_run = intervals.is_empty().then(|| match recipe.hosts.is_empty() {
+        true => demand::whole_run_cpus(run.load_cpu_time, *from_ns, *to_ns),
+        // Processes of other hosts have reported theirs.
+        false => cpus_reported(&run.outcome),
+    });
     let load = demand::of_load(observation, whole_run.flatten());
     // Those of another host report it themselves.
     missing.extend(load.missing.filter(|_| run.outcome.busiest_part.is_none()));
@@ -150,6 +170,13 @@ fn seen(placement: &Placement, run: &Run, observation: &Observation, missing: &m
         dose_taken_share,
         ..as_run::from_observation(observation, placement.load_cpus.clone())
     }
+}
+
+/// CPU time that the processes of a load report themselves, in CPUs.
+fn cpus_reported(outcome: &Outcome) -> Option<f64> {
+    let run_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
+    let used_s = outcome.figures.get("client_cpu_s").copied();
+    used_s.filter(|_| run_s > 0.0).map(|used_s| used_s / run_s)
 }
 
 /// Why the trial counts as disturbed; what is not known is not held against it.

@@ -52,7 +52,7 @@ impl Driving<'_> {
     /// When it sent its first request, CLOCK_MONOTONIC ns, once it has; where it does not say, when it was started.
     pub(super) fn began_ns(&self, load: &LoadSpec) -> Option<u64> {
         match self {
-            Self::Here(running) if load.is_of_engine() => running.began_ns(),
+            Self::Here(running) if load.announces_its_start() => running.began_ns(),
             Self::Here(running) => Some(running.started_ns()),
             Self::Elsewhere(hosts) => hosts.start_ns().filter(|start_ns| *start_ns <= monotonic_ns()),
         }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use change::{Hand, Launch, Launched, Undone, calling_thread};
+use change::{Hand, Launch, Launched, Mark, Undone, calling_thread};
 use hosts::LoadHosts;
 use load::children::{self, CpuTime};
-use load::{Command, Outcome, Server, ServerSpec};
+use load::guard::Reference;
+use load::{Command, LoadSpec, Outcome, Server, ServerSpec};
 use machine::knobs::guest::{self, OF_SERVER};
 use machine::own_folder::Reach;
 use machine::plan::{PIN, SERVER};
@@ -24,10 +25,11 @@ use super::driving::{self, Driving};
 use super::observation::accounting::{self, Accounting};
 use super::server_data::Data;
 use super::swap::Areas;
-use super::{Planned, Trials, dose, fsync, housekeeping, netns_pair, online_cpus, prepare};
+use super::{Planned, Trials, Waits, dose, fsync, housekeeping, local_time, netns_pair, online_cpus, prepare};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::observed_blocks::{Observed, account_file, lock_waits};
+use crate::own_traffic::reference;
 use crate::recipe::{Recipe, Secrets};
 use crate::trial::{Parts, Trial};
 use crate::trial_figures::memory_locality::Nodes;
@@ -60,6 +62,8 @@ pub struct LiveTrials {
     /// From this observed block on, locks are looked at: threads were seen to wait for each other in the one before.
     locks_from: Option<usize>,
     machine: Machine,
+    /// What guards of a server's own traffic compare with; `None` before the first trial of the baseline, and under any other load.
+    reference: Option<Reference>,
     /// Those that drive the load, where others do.
     hosts: Option<LoadHosts>,
     interrupted: Arc<AtomicBool>,
@@ -86,6 +90,7 @@ impl LiveTrials {
         let observed = if can_observe { Some(case.observed_folder()?) } else { None };
         let locks_from = if can_observe { case.locks_from() } else { None };
         let hosts = load_hosts(case, &study, &exe)?;
+        let reference = reference::last(&study.arms, &case.trials);
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
         let machine = machine.clone();
         Ok(Self {
@@ -103,6 +108,7 @@ impl LiveTrials {
             observed,
             locks_from,
             machine,
+            reference,
             hosts,
             interrupted,
         })
@@ -130,6 +136,7 @@ impl LiveTrials {
         planned: &Planned<'_>,
         mut recipe: Recipe,
         folder: &OwnFolder,
+        mark: Mark,
     ) -> Result<Trial, Fault> {
         let dir = folder.path();
         let placement = &planned.arm.placement;
@@ -149,7 +156,7 @@ impl LiveTrials {
         }
         not_as_asked.extend(self.keep_house(placement)?);
         let neighbours_began = Instant::now();
-        let beside = self.start_beside(placement, dir)?;
+        let mut beside = self.start_beside(placement, dir)?;
         if let Some(path) = self.swap.of(&recipe.server, &self.case, &mut self.hand)? {
             self.hand.perform(&Act::SwapOn { path })?;
         }
@@ -173,6 +180,11 @@ impl LiveTrials {
         };
         let counting = accounting.as_mut().and_then(|begun| begun.as_mut().ok());
         let run = self.observe(&recipe, &mut server, placement, &beside, folder, counting);
+        if run.as_ref().is_ok_and(|(outcome, ..)| outcome.breach.is_some()) {
+            // Before anything is read or written: the server's clients wait for it.
+            beside.clear();
+            all_taken_back(&self.hand.undo_to(mark))?;
+        }
         let observed = accounting.map(|begun| self.observed_in(begun, &run));
         let account = observed.as_ref().and_then(|seen| seen.as_ref().ok()?.situation.account.as_ref());
         if self.locks_from.is_none() && account.is_some_and(lock_waits::are_long) {
@@ -450,21 +462,32 @@ impl Trials for LiveTrials {
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         let dir = self.folder_of(planned).fresh_folder(&name, Reach::Passable)?;
         let with_keys = self.study.recipe.with_keys(&planned.arm.keys);
-        let recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
+        let mut recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
+        if let LoadSpec::OwnTraffic(own) = &mut recipe.load {
+            own.reference = self.reference.clone();
+        }
         // Made here, before what goes with the trial.
         self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
         let mark = self.hand.mark();
-        let trial = self.run_placed(planned, recipe, &dir);
+        let trial = self.run_placed(planned, recipe, &dir, mark);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
         let on_disk = fsync::sync_folder(&dir, self.folder_of(planned));
         let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
+        let reference = trial.as_ref().ok().and_then(|trial| reference::of_trial(&self.study.arms, trial));
+        self.reference = reference.or(self.reference.take());
         // A server or a load that fails may say what it was given.
         trial.map_err(|fault| self.secrets.kept_out_of(fault))
     }
 
     fn observes(&self) -> bool {
         self.observed.is_some()
+    }
+
+    fn waits(&mut self) -> Result<Option<Waits>, Fault> {
+        let Some(hours) = self.study.recipe.hours else { return Ok(None) };
+        let wait_s = hours.wait_s(local_time::since_midnight_s()?);
+        Ok(wait_s.map(|s| Waits { until: hours.begin(), length: Duration::from_secs(s.into()) }))
     }
 
     fn booted(&self) -> Option<Booted> {

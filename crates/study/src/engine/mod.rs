@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use machine::{Class, Fault};
 
@@ -18,9 +19,11 @@ mod conclusion;
 mod dose;
 mod driving;
 mod fsync;
+mod hours;
 mod housekeeping;
 pub mod ledger_purpose;
 pub mod live;
+mod local_time;
 mod netns_pair;
 mod observation;
 mod online_cpus;
@@ -62,6 +65,11 @@ pub enum Event<'a> {
         /// Trials that are finished already.
         finished: usize,
     },
+    /// No trial may begin now.
+    Waits {
+        /// When one may, as a time of day.
+        until: &'a str,
+    },
     /// A trial begins.
     TrialBegan(Planned<'a>),
     /// A trial is finished and on disk.
@@ -73,6 +81,15 @@ pub enum Event<'a> {
         /// Trials that there will be, as far as is known by now.
         total: usize,
     },
+}
+
+/// For how long no trial may begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waits {
+    /// When one may, as a time of day.
+    pub until: String,
+    /// How long that takes, unless the clock is set meanwhile.
+    pub length: Duration,
 }
 
 /// How a run came to its end.
@@ -92,6 +109,14 @@ pub trait Trials {
     /// Whether it can observe trials.
     fn observes(&self) -> bool {
         false
+    }
+
+    /// How long no trial may begin; `None` where one may begin now.
+    ///
+    /// # Errors
+    /// The time of day is not known.
+    fn waits(&mut self) -> Result<Option<Waits>, Fault> {
+        Ok(None)
     }
 
     /// The boot that trials run in; `None` where they run under no kernel, or it does not report it.
@@ -119,6 +144,7 @@ pub fn run(
     loop {
         let next = boots::next(&case.study, &case.trials, booted.as_ref());
         if observes && let Some(slot) = next_observed(case, &next) {
+            hours::wait(trials, interrupted, events)?;
             if interrupted.load(Ordering::Relaxed) {
                 return Err(interruption(case));
             }
@@ -139,6 +165,7 @@ pub fn run(
                 _ => return Ok(Ended::Finished),
             },
         };
+        hours::wait(trials, interrupted, events)?;
         if interrupted.load(Ordering::Relaxed) {
             return Err(interruption(case));
         }
@@ -378,6 +405,32 @@ mod tests {
         let last = again.trials.last().unwrap();
         assert_eq!((last.attempt, last.failed.as_deref()), (attempts, None));
         assert_eq!(again.trials.len(), 10 + attempts);
+    }
+
+    #[test]
+    fn trials_that_guards_end_are_on_disk_and_two_of_them_end_the_study() {
+        use crate::own_traffic::harm::tests::{breach, own_traffic};
+
+        struct Harmful;
+        impl Trials for Harmful {
+            fn run(&mut self, planned: &Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
+                let Planned { index, block, position, attempt, arm, .. } = *planned;
+                let breach = (arm.role == Role::Candidate).then(|| breach(31_000.0));
+                let arm = arm.name.clone();
+                Ok(Trial { index, block, position, attempt, arm, breach, ..Trial::default() })
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let go = AtomicBool::new(false);
+        let mut first = Case::create(dir.path(), own_traffic()).unwrap();
+        assert_eq!(run(&mut first, &mut Harmful, &go, &mut |_| {}).unwrap(), Ended::Finished);
+        let ran = first.trials.len();
+        assert_eq!(first.trials.iter().filter(|trial| trial.breach.is_some()).count(), 2);
+        drop(first);
+
+        let mut again = Case::resume(dir.path()).unwrap();
+        assert_eq!(run(&mut again, &mut Harmful, &go, &mut |_| {}).unwrap(), Ended::Finished);
+        assert_eq!(again.trials.len(), ran, "what guards ended does not go on");
     }
 
     #[test]

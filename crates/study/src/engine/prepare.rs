@@ -192,6 +192,7 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
 /// whose name does not say it.
 pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     recipe.check()?;
+    recipe.check_own_traffic()?;
     let mut recipe = recipe.with_directions()?;
     let is_search = recipe.search.is_some();
     let arms = arms(&recipe, machine)?;
@@ -209,7 +210,11 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
             recipe.budget.looks = vec![usual_look(recipe.budget.blocks)];
         }
     }
-    recipe.budget.observed_blocks.get_or_insert(observed_blocks::usual(recipe.budget.blocks, across_boots));
+    let observed = match recipe.has_own_traffic() {
+        true => 0,
+        false => observed_blocks::usual(recipe.budget.blocks, across_boots),
+    };
+    recipe.budget.observed_blocks.get_or_insert(observed);
     let (blocks, seed) = (recipe.budget.blocks, recipe.seed.unwrap_or_default());
     let (order, boots) = match across_boots {
         _ if is_search => (Vec::new(), None),
@@ -237,14 +242,14 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     })
 }
 
-/// The arms of a recipe, or the controls of a search. Where other hosts drive the load, it takes none of this host's CPUs, and no arm
-/// relates the server's to them.
+/// The arms of a recipe, or the controls of a search. Where other hosts drive the load, or nobody does, it takes none of this host's CPUs,
+/// and no arm relates the server's to them.
 fn arms(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
     let of = |recipe: &Recipe| match recipe.search {
         Some(_) => case_search::controls(recipe, machine),
         None => arm::of_recipe(recipe, machine),
     };
-    if recipe.hosts.is_empty() {
+    if recipe.hosts.is_empty() && !recipe.has_own_traffic() {
         return of(recipe);
     }
     let anywhere = CpuChoice::from(usable(machine)?);

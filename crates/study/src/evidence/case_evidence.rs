@@ -1,14 +1,15 @@
 //! The evidence of a case: which of its trials are weighed, and at which level. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::block_evidence::{of_arms, of_blocks};
-use super::{Contrast, Evidence, Judgement, Outcome, Trust, Unjudged, Verdict};
-use super::{expectations, growth, notes, secondary_figures};
+use super::{ArmStanding, Contrast, Evidence, Judgement, Outcome, Trust, Unjudged, Verdict};
+use super::{expectations, growth, notes, own_traffic_notes, secondary_figures, standing};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::case::added_blocks::Added;
 use crate::looks;
+use crate::own_traffic::{harm, jumps};
 use crate::recipe::Precision;
 use crate::schedule;
 use crate::search::Stage;
@@ -47,7 +48,36 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
         evidence = whole.fold(evidence, |so_far, added| with_added(so_far, study, trials, added));
     }
     evidence.notes.extend(notes::of_added(study, trials));
+    evidence.harm = harm::of(study, trials);
+    if evidence.harm.is_some() {
+        take_out(&mut evidence, standing::harmful(study, trials));
+        evidence.traffic_jumps = jumps::of(trials);
+        evidence.notes.extend(own_traffic_notes::of(&evidence, study, trials));
+    }
     evidence
+}
+
+/// Takes arms that a guard ended out of everything that is claimed, in whichever block it did: of one that was judged by earlier blocks
+/// nothing that they say holds.
+fn take_out(evidence: &mut Evidence, harmful: BTreeMap<String, ArmStanding>) {
+    let stays = |arm: &String| !harmful.contains_key(arm);
+    evidence.against_baseline.retain(|contrast| stays(&contrast.arm));
+    evidence.against_other_cpus.retain(|contrast| stays(&contrast.arm));
+    for also in &mut evidence.also {
+        also.against_baseline.retain(|contrast| stays(&contrast.arm));
+    }
+    evidence.control = evidence.control.take().filter(|control| stays(&control.contrast.arm));
+    evidence.control_against_baseline =
+        evidence.control_against_baseline.take().filter(|contrast| stays(&contrast.arm));
+    evidence.arms.retain(|arm| stays(&arm.arm));
+    for judged in evidence.expectations.iter_mut().filter(|judged| !stays(&judged.arm)) {
+        judged.outcome = Outcome::Failed;
+    }
+    if !harmful.is_empty() {
+        evidence.effects.clear();
+        evidence.growth.clear();
+    }
+    evidence.standings.extend(harmful);
 }
 
 /// What the recipe expects, judged once the study has ended. Until then nothing is: who looks at every block and stops at a good one passes
@@ -75,7 +105,10 @@ fn with_added(
 ) -> Evidence {
     let within: Vec<Trial> = trials.iter().filter(|t| added.range().contains(&t.block)).cloned().collect();
     let alpha = looks::set_aside(study.recipe.precision.alpha, nth as u32);
-    let fresh = of_arms(study, study.arms.clone(), &within, Precision { alpha, ..study.recipe.precision });
+    // One that a guard ended before has no trial there.
+    let ran = |arm: &&Arm| !matches!(evidence.standings.get(&arm.name), Some(ArmStanding::Harmful { .. }));
+    let arms = study.arms.iter().filter(ran).cloned().collect();
+    let fresh = of_arms(study, arms, &within, Precision { alpha, ..study.recipe.precision });
     if fresh.trust != Trust::Sound {
         return evidence;
     }

@@ -74,8 +74,8 @@ impl Judging<'_> {
         measured: &Measured,
     ) -> Outcome {
         let standing = |arm: &&&Arm| self.evidence.standings.get(&arm.name);
-        // Who serves nobody keeps no promise about service.
-        if subject.iter().any(|arm| matches!(standing(&arm), Some(ArmStanding::Starved { .. }))) {
+        // Who serves nobody, or does harm, keeps no promise about service.
+        if subject.iter().any(|arm| standing(&arm).is_some_and(ArmStanding::is_harm)) {
             return Outcome::Failed;
         }
         let cannot = |why| Outcome::CannotTell { why };

@@ -11,6 +11,8 @@ use super::{
 use crate::arm::Role;
 use crate::case::search_log::Found;
 use crate::looks::Look;
+use crate::own_traffic::harm::Harm;
+use crate::own_traffic::jumps::Jump;
 use crate::recipe::{Direction, Precision};
 
 /// Everything that the trials of a study say about its deciding figure.
@@ -72,6 +74,12 @@ pub struct Evidence {
     /// Where the sequences of arms break, of loads that are sequences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cliffs: Vec<ArmCliff>,
+    /// What guards ended, of a study under a server's own traffic; `None` of any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harm: Option<Harm>,
+    /// Trials that count although the traffic was another in them than in the rest of their block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic_jumps: Vec<Jump>,
     /// Arms that were given up because every attempt failed, and the last cause.
     #[serde(default)]
     pub given_up: BTreeMap<String, String>,

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use load::guard::Breach;
 use machine::CpuSet;
 use serde::{Deserialize, Serialize};
 
 use crate::arm::Arm;
+use crate::case::Resolved;
+use crate::own_traffic::{harm, jumps};
 use crate::trial::{Misplaced, Trial};
 
 /// Of an arm's trials, those that ran elsewhere are left out up to this share; with more of them the arm as a whole is not as asked.
 const FEW: f64 = 0.25;
 
 /// What is wrong with the trials of an arm; an arm without it was as asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum ArmStanding {
     /// The server did not run where the arm says.
@@ -31,6 +34,36 @@ pub enum ArmStanding {
         /// Trials of the arm.
         of: usize,
     },
+    /// A guard ended a trial of it, after which it did not run again: worse than whatever has figures.
+    Harmful {
+        /// Number of the trial.
+        trial: usize,
+        /// What was breached, and by what.
+        breach: Breach,
+        /// Whether the traffic was another in that trial than in the rest of its block: then it may be what breached the guard.
+        traffic_jumped: bool,
+    },
+}
+
+impl ArmStanding {
+    /// Whether the arm did harm: a guard ended it, or nothing was answered.
+    pub fn is_harm(&self) -> bool {
+        matches!(self, Self::Starved { .. } | Self::Harmful { .. })
+    }
+}
+
+/// The arms that a guard ended, by name.
+pub(super) fn harmful(study: &Resolved, trials: &[Trial]) -> BTreeMap<String, ArmStanding> {
+    let first = harm::first_breaches(study, trials).into_iter();
+    let standing = |(arm, (ended, breach)): (String, (&Trial, &Breach))| {
+        // Beside the trials that stand of its block, among which it is not.
+        let block = trials.iter().filter(|trial| trial.block == ended.block && trial.breach.is_none());
+        let mut block: Vec<Trial> = block.filter(|trial| trial.failed.is_none()).cloned().collect();
+        block.push(ended.clone());
+        let traffic_jumped = jumps::of_block(&block).iter().any(|jump| jump.trial == ended.index);
+        (arm, ArmStanding::Harmful { trial: ended.index, breach: breach.clone(), traffic_jumped })
+    };
+    first.map(standing).collect()
 }
 
 /// The arms whose trials were not as asked, by name.

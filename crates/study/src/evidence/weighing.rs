@@ -71,6 +71,8 @@ pub fn weigh(arms: &[Arm], trials: &[Trial], question: &Question<'_>) -> Evidenc
         pooled: Vec::new(),
         growth: Vec::new(),
         cliffs: cliffs::of(arms, trials),
+        harm: None,
+        traffic_jumps: Vec::new(),
         given_up: BTreeMap::new(),
         looks: Vec::new(),
         search: None,

@@ -87,7 +87,8 @@ impl Recipe {
             let remedy = "leave load.netns and server.pair out";
             return usage("load.netns", "it is of this host, and other hosts drive the load", remedy);
         }
-        Ok(())
+        let also = self.also.iter().map(|also| &also.metric);
+        also.chain([&self.metric]).try_for_each(|metric| hosts::check_load(&self.load, &self.hosts, metric))
     }
 
     /// Holds the numbers to their ranges: those of a case as well, which may come from anybody.
@@ -115,6 +116,7 @@ impl Recipe {
         range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
         range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
         self.dose.check()?;
+        self.harm.check()?;
         range("most_arms", self.most_arms as f64, 2.0, MOST_ARMS as f64)?;
         range("number of factors", self.factors.len() as f64, 0.0, MOST_FACTORS as f64)?;
         for factor in &self.factors {
@@ -274,6 +276,16 @@ mod tests {
             let fault = with_a_host(read(file)).unwrap_err().to_string();
             assert!(fault.contains("load CPUs"), "{file}: {fault}");
         }
+    }
+
+    #[test]
+    fn several_processes_of_a_command_print_no_latency_that_decides() {
+        let text = "metric = 'latency_p99_us'\n[load]\ndriver = 'command'\ncommand = 'wrk {port}'\n\
+                    [load.figures]\nlatency_p99_us = { regex = '(x)' }\n[[hosts]]\nname = 'b'\n";
+        Recipe::from_toml(text, "x").unwrap();
+        let refused = fault(&format!("{text}processes = 2\n"));
+        assert!(refused.contains("figure latency_p99_us") && refused.contains("2 processes"), "{refused}");
+        assert!(fault("[load]\ndriver = 'spin'\n[[hosts]]\nname = 'b'\n").contains("load spin"));
     }
 
     #[test]

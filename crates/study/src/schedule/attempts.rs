@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::arm::Role;
 use crate::case::Resolved;
+use crate::own_traffic::harm;
 use crate::trial::Trial;
 
 /// Arms that are given up, and the block in which they were.
@@ -19,16 +20,25 @@ pub fn given_up(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> {
     since
 }
 
-/// Whether `arm` was given up before `block`.
-pub(crate) fn is_skipped(given_up: &BTreeMap<usize, usize>, arm: usize, block: usize) -> bool {
-    given_up.get(&arm).is_some_and(|since| *since < block)
+/// Arms that do not run again, and the block in which that was settled: those that are given up, and those that a guard ended.
+pub fn left_out(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> {
+    let mut since = given_up(study, trials);
+    for (arm, block) in harm::ended_arms(study, trials) {
+        since.entry(arm).and_modify(|since| *since = block.min(*since)).or_insert(block);
+    }
+    since
+}
+
+/// Whether `arm` was left out before `block`.
+pub(crate) fn is_skipped(left_out: &BTreeMap<usize, usize>, arm: usize, block: usize) -> bool {
+    left_out.get(&arm).is_some_and(|since| *since < block)
 }
 
 /// The trial of each slot that is compared: the last that came to a figure. It is the one that was not disturbed, or the last of
-/// as many attempts as the recipe allows; the rule never looks at the figure.
+/// as many attempts as the recipe allows; the rule never looks at the figure. One that a guard cut short is compared with nothing.
 pub fn counted<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Trial> {
     let mut slots: BTreeMap<(usize, usize), &Trial> = BTreeMap::new();
-    for trial in trials.into_iter().filter(|trial| trial.failed.is_none()) {
+    for trial in trials.into_iter().filter(|trial| trial.failed.is_none() && trial.breach.is_none()) {
         slots.insert((trial.block, trial.position), trial);
     }
     slots.into_values().cloned().collect()

@@ -8,6 +8,7 @@ mod landscape;
 mod landscape_machine;
 mod mixed;
 mod noise;
+mod production;
 mod study_machine;
 mod truth;
 
@@ -17,5 +18,6 @@ mod tests;
 pub use landscape::{Landscape, MemoryPolicy, Noise, Published, Shape, Workload};
 pub use mixed::Mixed;
 pub use noise::Trials;
+pub use production::{Flow, Production};
 pub use study_machine::{METRIC, Studied};
 pub use truth::Truth;

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::extract::Extract;
+use super::gate::Gate;
 use super::locale::with_locale;
 use super::tool_errors::error_line;
 use crate::drive::Document;
@@ -76,6 +77,19 @@ fn default_timeout_s() -> f64 {
     120.0
 }
 
+/// One process of a command that several hosts drive together.
+#[derive(Debug)]
+pub struct CommandPart<'a> {
+    /// Where the server listens, as this host reaches it.
+    pub server: SocketAddr,
+    /// CPUs of this host; none: wherever the scheduler puts it.
+    pub cpus: Option<CpuSet>,
+    /// A folder of this process alone.
+    pub dir: &'a OwnFolder,
+    /// What it waits at.
+    pub gate: &'a Gate,
+}
+
 impl CommandLoad {
     /// This command with the default times, and no figures yet.
     pub fn new(command: Command) -> Self {
@@ -95,24 +109,26 @@ impl CommandLoad {
         self.timeout_s.max(self.seconds + 5.0)
     }
 
-    /// Starts one process of a load that several hosts drive together, now; `server` is where the server listens, as this host reaches
-    /// it, and `dir` a folder of this process alone. What it prints on standard output is kept nowhere.
+    /// Starts one process of a load that several hosts drive together. It becomes the command when its gate is opened, for which it has
+    /// `within`. What it prints on standard output is kept nowhere.
     ///
     /// # Errors
     /// An option makes no sense; as [`Hand::launch`].
     pub fn start_part(
         &self,
-        server: SocketAddr,
-        cpus: Option<CpuSet>,
-        dir: &OwnFolder,
+        part: CommandPart<'_>,
+        within: Duration,
         hand: &mut Hand,
     ) -> Result<Running<Document>, Fault> {
         self.check()?;
-        let (launch, figures) = (self.launch(server, cpus, dir)?, self.figures.clone());
-        Running::start(hand, launch, self.timeout(), move |finished| {
+        let (launch, figures) = (self.launch(part.server, part.cpus, part.dir)?, self.figures.clone());
+        let words = launch.argv.clone();
+        let launch = Launch { argv: part.gate.before(&words), ..launch };
+        let running = Running::start(hand, launch, within + self.timeout(), move |finished| {
             let outcome = reckon(&figures, &finished)?;
             Ok(Document { outcome, broken: None, starved: false })
-        })
+        });
+        running.map(|running| running.called(&words))
     }
 
     fn timeout(&self) -> Duration {

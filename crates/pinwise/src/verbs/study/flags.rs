@@ -11,7 +11,7 @@ use study::recipe::factor::{AllAlike, EachCpu, Places};
 use study::recipe::place::Place;
 use study::recipe::{Direction, Factor, NeighbourSpec};
 
-use super::{Args, Better};
+use super::{Args, Better, own_traffic};
 
 /// What tables call the two builds that `--server-b` compares.
 const FIRST_BUILD: &str = "server-a";
@@ -35,6 +35,7 @@ pub(super) fn recipe(args: &Args) -> Result<(Recipe, Option<HostSpec>), Fault> {
     }
     let of_keys = recipe.better.filter(|_| keys.contains_key("better"));
     server_flags(args, &mut recipe)?;
+    own_traffic::flags(args, &mut recipe)?;
     load_flags(args, &mut recipe)?;
     let server = host_flags(args, &mut recipe)?;
     design_flags(args, &mut recipe)?;
@@ -42,6 +43,7 @@ pub(super) fn recipe(args: &Args) -> Result<(Recipe, Option<HostSpec>), Fault> {
     // --key better holds for the figure that --metric names.
     recipe.better = recipe.better.or(of_keys);
     recipe.check()?;
+    recipe.check_own_traffic()?;
     Ok((recipe.with_directions()?, server))
 }
 
@@ -199,7 +201,7 @@ fn command_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         };
         load.figures.insert(name.to_string(), place);
     }
-    if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
+    if own_traffic::deciding(args).is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
         let only = load.figures.keys().next().cloned().unwrap_or_default();
         recipe.set_metric(only);
     }
@@ -207,8 +209,8 @@ fn command_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
 }
 
 fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
-    if let Some(metric) = &args.metric {
-        recipe.set_metric(metric.clone());
+    if let Some(metric) = own_traffic::deciding(args) {
+        recipe.set_metric(metric.into());
     }
     match (args.better, args.lower_is_better) {
         (Some(Better::Lower), _) | (None, true) => recipe.better = Some(Direction::Lower),
@@ -242,6 +244,8 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     for setting in &args.settings {
         recipe.settings.push(parse_setting(setting)?);
     }
+    set(&mut recipe.dose.share, args.dose);
+    recipe.hours = args.hours.or(recipe.hours);
     set(&mut recipe.budget.blocks, args.blocks);
     set(&mut recipe.budget.window_s, args.window);
     set(&mut recipe.budget.warm_up_cap_s, args.warm_up);

@@ -3,7 +3,7 @@
 use advise::Finding;
 use machine::CpuSet;
 use machine::wording::plural;
-use study::evidence::{ArmStanding, Whose};
+use study::evidence::Whose;
 use study::{Contrast, Direction, Evidence, Facts, Role, Trust, Verdict};
 
 use super::{Tone, broken, dose_helped, sentence_start};
@@ -26,7 +26,7 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> (Tone, String) {
         }
         Trust::TooFew { .. } => {
             let why = control_words::trust(evidence.trust);
-            return starved(evidence).unwrap_or((Tone::Undecided, format!("Too early to tell: {why}")));
+            return harm(evidence).unwrap_or((Tone::Undecided, format!("Too early to tell: {why}")));
         }
         Trust::Sound if dose_helped(evidence) => {
             let title = "Cannot tell: the server got faster when CPU time was taken from it";
@@ -39,7 +39,7 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> (Tone, String) {
     }
     let slow = evidence.slow_cpus();
     let slow = slow.first().map(|worst| (Tone::Slow, slow_title(evidence, &slow, worst)));
-    slow.or_else(|| starved(evidence))
+    slow.or_else(|| harm(evidence))
         .or_else(|| not_the_servers(facts, findings))
         .or_else(|| broken::title(evidence).map(|title| (Tone::Slow, title)))
         .or_else(|| better(facts))
@@ -61,10 +61,9 @@ fn slow_title(evidence: &Evidence, slow: &[&Contrast], worst: &Contrast) -> Stri
     }
 }
 
-/// An arm in which nothing was answered.
-fn starved(evidence: &Evidence) -> Option<(Tone, String)> {
-    let (arm, standing) =
-        evidence.standings.iter().find(|(_, standing)| matches!(standing, ArmStanding::Starved { .. }))?;
+/// An arm that a guard ended, or in which nothing was answered.
+fn harm(evidence: &Evidence) -> Option<(Tone, String)> {
+    let (arm, standing) = evidence.standings.iter().find(|(_, standing)| standing.is_harm())?;
     Some((Tone::Slow, format!("{} {}", sentence_start(arm), control_words::standing(standing))))
 }
 

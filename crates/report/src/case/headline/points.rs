@@ -1,7 +1,7 @@
 //! What stands behind the answer, a sentence each.
 
 use advise::Finding;
-use study::evidence::{Outcome, Whose};
+use study::evidence::{ArmStanding, Outcome, Whose};
 use study::{Contrast, Evidence, Facts, Trust, Verdict};
 
 use super::answer::{gain, others, worse_in_words};
@@ -93,11 +93,11 @@ fn standings(evidence: &Evidence) -> Vec<String> {
         .standings
         .iter()
         .map(|(arm, standing)| {
-            format!(
-                "{}: {}; nothing is claimed of it.",
-                sentence_start(arm),
-                control_words::standing(standing)
-            )
+            let then = match standing {
+                ArmStanding::Harmful { .. } => "it did not run again",
+                ArmStanding::Starved { .. } | ArmStanding::Misplaced { .. } => "nothing is claimed of it",
+            };
+            format!("{}: {}; {then}.", sentence_start(arm), control_words::standing(standing))
         })
         .collect();
     let misplaced = evidence.against_baseline.iter().any(|contrast| contrast.verdict == Verdict::NotAsAsked);

@@ -1,5 +1,6 @@
 //! Which part of a run is measured: pure, from the run's own intervals.
 
+use load::outcome::traffic::Traffic;
 use load::{Interval, Outcome};
 
 use crate::statistics::batch_means::{RunMean, run_mean};
@@ -15,19 +16,31 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         let how = "a sequence is measured whole: how it begins is part of it".into();
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
     }
+    if outcome.breach.is_some() {
+        let how = "a guard ended it, and what it saw by then is shown whole".into();
+        return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
+    }
     let Some(first) = outcome.intervals.first() else {
         let how = "the load tool reports only its final figure, so a slow start cannot be seen: use its own warm-up option";
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: None, capped: false, how: how.into() });
     };
-    let rates: Vec<f64> = outcome.intervals.iter().map(rate).collect();
+    let latencies = outcome.traffic.as_ref().and_then(|traffic| latencies(traffic, outcome.intervals.len()));
+    // Under its own traffic a server never warms up: what is left out is what one arm leaves to the next.
+    let (of, series) = match latencies {
+        Some(latencies) => ("the mean latency in", latencies),
+        None => ("the rate in", outcome.intervals.iter().map(rate).collect()),
+    };
     let cap =
         outcome.intervals.iter().filter(|i| (i.to_ns - first.from_ns) as f64 / 1e9 <= warm_up_cap_s).count();
-    let dropped = warm_up::leading_intervals(&rates, cap);
+    let dropped = warm_up::leading_intervals(&series, cap);
     let from_ns = outcome.intervals.get(dropped).map_or(outcome.from_ns, |i| i.from_ns);
     let warm_up = WarmUp {
         left_out_s: Some((from_ns - first.from_ns) as f64 / 1e9),
         capped: cap > 0 && dropped == cap,
-        how: format!("marginal standard error rule over {} intervals, at most {cap} left out", rates.len()),
+        how: format!(
+            "marginal standard error rule over {of} {} intervals, at most {cap} left out",
+            series.len()
+        ),
     };
     (from_ns, outcome.intervals.last().map_or(outcome.to_ns, |i| i.to_ns), warm_up)
 }
@@ -45,6 +58,16 @@ pub fn within(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Option<Within> {
     let changes = change_points(&rates, Search::default()).changes.len();
     let stalls = stalls(&rates, step_s);
     Some(Within { intervals: rates.len(), error_share, changes, step_s, stalls })
+}
+
+/// The mean latency of each slice, us; of one without a request the median of the others. `None` where they are not those of `intervals`
+/// intervals, or half of them had no request.
+fn latencies(traffic: &Traffic, intervals: usize) -> Option<Vec<f64>> {
+    let seen: Vec<Option<f64>> =
+        traffic.slices.iter().map(|slice| slice.figures().get("latency_mean_us").copied()).collect();
+    let known: Vec<f64> = seen.iter().flatten().copied().collect();
+    let usual = median(&known).filter(|_| seen.len() == intervals && known.len() * 2 > seen.len())?;
+    Some(seen.into_iter().map(|latency| latency.unwrap_or(usual)).collect())
 }
 
 fn rate(interval: &Interval) -> f64 {
@@ -80,6 +103,27 @@ mod tests {
         assert!(!warm_up.capped);
         let (_, _, capped) = measured(&outcome, 0.1);
         assert!(capped.capped && capped.left_out_s == Some(0.1), "{capped:?}");
+    }
+
+    #[test]
+    fn under_its_own_traffic_what_the_arm_before_left_is_seen_in_the_latency() {
+        use load::outcome::traffic::SliceSums;
+
+        let mut outcome = run(&[90, 140, 100, 60, 120, 100, 80, 130, 100, 95]);
+        let slice = |(interval, us): (&Interval, u64)| SliceSums {
+            from_ns: interval.from_ns,
+            to_ns: interval.to_ns,
+            read: interval.completed,
+            answered: interval.completed,
+            served_ns: interval.completed * us * 1_000,
+            ..SliceSums::default()
+        };
+        let us = [900, 400, 100, 101, 100, 99, 100, 101, 100, 99];
+        let slices = outcome.intervals.iter().zip(us).map(slice).collect();
+        outcome.traffic = Some(Traffic { slices, ..Traffic::default() });
+        let (from_ns, _, warm_up) = measured(&outcome, 0.5);
+        assert_eq!((from_ns, warm_up.left_out_s), (1_200_000_000, Some(0.2)));
+        assert!(warm_up.how.contains("latency"), "{}", warm_up.how);
     }
 
     #[test]

@@ -26,7 +26,14 @@ struct Sheet {
     #[serde(default)]
     findings: Vec<Finding>,
     #[serde(default)]
-    next: Vec<String>,
+    next: Vec<NextStep>,
+}
+
+/// What is worth doing next.
+#[derive(Debug, Deserialize)]
+struct NextStep {
+    why: String,
+    command: Option<String>,
 }
 
 /// The deciding figure.
@@ -101,6 +108,13 @@ enum Outcome {
     Unseen,
 }
 
+impl NextStep {
+    fn words(&self) -> String {
+        let why = self.why.trim_end_matches(':');
+        self.command.as_ref().map_or_else(|| format!("Next: {why}"), |command| format!("Next: {why}: {command}"))
+    }
+}
+
 /// The figures of a case.
 pub fn of(document: &Value) -> Result<Said, Fault> {
     let sheet: Sheet = fields(document, "explain")?;
@@ -109,7 +123,7 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
     lines.extend(sheet.arms.iter().take(ARMS).map(|arm| arm.words(&sheet.metric)));
     lines.extend(sheet.contrasts.lines(&sheet.metric));
     lines.extend(finding::lines(&sheet.findings));
-    lines.extend(sheet.next.iter().map(|next| format!("Next: {next}")));
+    lines.extend(sheet.next.iter().map(NextStep::words));
     Ok(Said::of(lines, summary(document)))
 }
 

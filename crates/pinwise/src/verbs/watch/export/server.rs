@@ -28,12 +28,19 @@ const HINT: &str = "pinwise: metrics are at /metrics\n";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// A page in both forms.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shown {
     /// As OpenMetrics.
     pub(super) open_metrics: String,
     /// In the text format of before.
     pub(super) prometheus: String,
+}
+
+/// Before the first interval is over: without metrics, and valid in either form.
+impl Default for Shown {
+    fn default() -> Self {
+        Self { open_metrics: "# EOF\n".into(), prometheus: String::new() }
+    }
 }
 
 /// The last page.
@@ -209,6 +216,15 @@ mod tests {
         assert!(answer.ends_with("\r\n\r\nplain 1\n"), "{answer}");
         server.show(Shown { open_metrics: "later".into(), prometheus: String::new() });
         assert!(get(&server, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\nlater"));
+    }
+
+    #[test]
+    fn before_the_first_interval_the_page_is_valid_and_has_no_metrics() {
+        let server = Server::begin("127.0.0.1:0".parse().unwrap()).unwrap();
+        let answer = get(&server, "GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\n# EOF\n"), "{answer}");
+        let answer = get(&server, "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n\r\n");
+        assert!(answer.contains("Content-Length: 0\r\n") && answer.ends_with("\r\n\r\n"), "{answer}");
     }
 
     #[test]

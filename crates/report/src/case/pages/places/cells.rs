@@ -18,7 +18,7 @@ pub(super) fn sign(outcome: Outcome) -> Option<Sign> {
         Outcome::Worse => Some(Sign::Down),
         Outcome::Equal => Some(Sign::Level),
         Outcome::CannotTell => Some(Sign::Open),
-        Outcome::Elsewhere | Outcome::Starved => Some(Sign::Crossed),
+        Outcome::Elsewhere | Outcome::Starved | Outcome::Harmful => Some(Sign::Crossed),
         Outcome::Reference => Some(Sign::Origin),
         Outcome::NotCompared => None,
     }

@@ -19,6 +19,8 @@ pub enum Outcome {
     Elsewhere,
     /// No request was answered there.
     Starved,
+    /// A guard ended it there.
+    Harmful,
     /// The others are compared with it.
     Reference,
     /// It is compared with nothing, or not yet.
@@ -115,6 +117,7 @@ fn tried<'a>(
     let outcome = match (contrast.map(|contrast| contrast.verdict), standing) {
         _ if arm.role == Role::Baseline => Outcome::Reference,
         (_, Some(ArmStanding::Starved { .. })) => Outcome::Starved,
+        (_, Some(ArmStanding::Harmful { .. })) => Outcome::Harmful,
         (_, Some(ArmStanding::Misplaced { .. })) | (Some(Verdict::NotAsAsked), None) => Outcome::Elsewhere,
         (Some(Verdict::Better), None) => Outcome::Better,
         (Some(Verdict::Worse), None) => Outcome::Worse,

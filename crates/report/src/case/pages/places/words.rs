@@ -20,6 +20,7 @@ pub(super) fn outcome(outcome: Outcome, margin: f64) -> String {
         Outcome::CannotTell => "cannot tell".into(),
         Outcome::Elsewhere => "the server ran elsewhere".into(),
         Outcome::Starved => "no request was answered".into(),
+        Outcome::Harmful => "harmful: a guard ended it".into(),
         Outcome::Reference => "the reference".into(),
         Outcome::NotCompared => "not compared".into(),
     }

@@ -1,0 +1,48 @@
+//! What guards that compare with the baseline compare with.
+
+use load::guard::Reference;
+
+use crate::arm::{Arm, Role};
+use crate::trial::Trial;
+
+/// The figures of `trial`, if it is a whole and undisturbed trial of the baseline. Where it is not, what was known before stays.
+pub fn of_trial(arms: &[Arm], trial: &Trial) -> Option<Reference> {
+    let is_baseline = arms.iter().any(|arm| arm.name == trial.arm && arm.role == Role::Baseline);
+    let is_whole = trial.failed.is_none() && trial.breach.is_none() && trial.disturbed.is_none();
+    if !is_baseline || !is_whole {
+        return None;
+    }
+    let requests = trial.figures.get("completed").copied().unwrap_or(0.0);
+    // What is no number is no bound, and has no form in JSON.
+    let finite = trial.figures.iter().filter(|(_, value)| value.is_finite());
+    let figures = finite.map(|(name, value)| (name.clone(), *value)).collect();
+    Some(Reference { figures, requests: requests as u64 })
+}
+
+/// Those of the last such trial; `None` before the first: then only guards with a bound of their own act.
+pub fn last(arms: &[Arm], trials: &[Trial]) -> Option<Reference> {
+    trials.iter().rev().find_map(|trial| of_trial(arms, trial))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::harm::tests::{breach, own_traffic};
+    use super::*;
+
+    #[test]
+    fn it_is_the_last_whole_trial_of_the_baseline() {
+        let study = own_traffic();
+        let name = |role| study.arms.iter().find(|arm| arm.role == role).unwrap().name.clone();
+        let of = |role, requests: f64| Trial {
+            arm: name(role),
+            figures: [("completed".to_string(), requests), ("latency_p99_us".to_string(), 900.0)].into(),
+            ..Trial::default()
+        };
+        let cut_short = Trial { breach: Some(breach(1.0)), ..of(Role::Baseline, 3.0) };
+        let disturbed = Trial { disturbed: Some("others".into()), ..of(Role::Baseline, 4.0) };
+        let trials = [of(Role::Baseline, 100.0), of(Role::Baseline, 200.0), of(Role::Candidate, 5.0), cut_short, disturbed];
+        let found = last(&study.arms, &trials).unwrap();
+        assert_eq!((found.requests, found.figures["latency_p99_us"]), (200, 900.0));
+        assert_eq!(last(&study.arms, &trials[2..]), None);
+    }
+}
