@@ -336,7 +336,11 @@ mod tests {
         }
         let times = |arm: usize| trials.iter().filter(|trial| trial.arm == study.arms[arm].name).count();
         assert_eq!((times(candidate), times(baseline)), (1, 3));
-        assert_eq!(counted(&trials).len(), 2 * study.arms.len() - 2, "neither trial that was ended is compared");
+        assert_eq!(
+            counted(&trials).len(),
+            2 * study.arms.len() - 2,
+            "neither trial that was ended is compared"
+        );
         assert_eq!(expected(&study, &trials), trials.len());
         // The second harmful trial ends it, whatever is left.
         let another = Trial { breach: Some(breach(31_000.0)), ..trials[0].clone() };

@@ -121,10 +121,8 @@ mod tests {
 
     #[test]
     fn what_one_process_does_not_have_is_no_figure_of_all() {
-        let parts = vec![
-            part("b", 0, &[("requests_per_s", 1.0), ("errors", 1.0)]),
-            part("c", 0, &[("errors", 2.0)]),
-        ];
+        let parts =
+            vec![part("b", 0, &[("requests_per_s", 1.0), ("errors", 1.0)]), part("c", 0, &[("errors", 2.0)])];
         let whole = of_commands(parts).unwrap();
         assert_eq!(whole.figures, BTreeMap::from([("errors".to_string(), 3.0)]));
         let why = whole.missing.iter().find(|one| one.fact == "figure requests_per_s").unwrap();

@@ -250,7 +250,9 @@ mod tests {
             standing(&ArmStanding::Harmful { trial: 7, breach: breach.clone(), traffic_jumped })
         };
         let words = said(false);
-        for part in ["harmful: ended by a guard in trial 7", "latency_p99_us <= 20000", "31000", "120 requests"] {
+        for part in
+            ["harmful: ended by a guard in trial 7", "latency_p99_us <= 20000", "31000", "120 requests"]
+        {
             assert!(words.contains(part), "{part}: {words}");
         }
         assert!(!words.contains("jumped") && said(true).contains("the traffic jumped"));

@@ -25,7 +25,9 @@ use super::driving::{self, Driving};
 use super::observation::accounting::{self, Accounting};
 use super::server_data::Data;
 use super::swap::Areas;
-use super::{Planned, Trials, Waits, dose, fsync, housekeeping, local_time, netns_pair, online_cpus, prepare};
+use super::{
+    Planned, Trials, Waits, dose, fsync, housekeeping, local_time, netns_pair, online_cpus, prepare,
+};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::observed_blocks::{Observed, account_file, lock_waits};

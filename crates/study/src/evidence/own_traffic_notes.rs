@@ -27,7 +27,10 @@ pub(super) fn of(evidence: &Evidence, study: &Resolved, trials: &[Trial]) -> Vec
 fn ended(by: EndedBy) -> String {
     let why = match by {
         EndedBy::Breaches { trials } => {
-            format!("guards ended {} of arms that are tried, or nothing was answered in them", counted(trials, "trial"))
+            format!(
+                "guards ended {} of arms that are tried, or nothing was answered in them",
+                counted(trials, "trial")
+            )
         }
         EndedBy::BaselineBreaches { trials } => format!(
             "guards ended {} of the baseline itself: they do not fit this traffic; raise them (--guard), or study it at a quieter hour (--hours)",
@@ -102,8 +105,14 @@ mod tests {
                 let arm = &study.arms[*at];
                 let figures = [("latency_p99_us", 900.0), ("completed", 2000.0), ("requests_per_s", 1000.0)];
                 let figures = figures.map(|(name, value)| (name.to_string(), value)).into();
-                let mut trial =
-                    Trial { index: trials.len(), block, position, arm: arm.name.clone(), figures, ..Trial::default() };
+                let mut trial = Trial {
+                    index: trials.len(),
+                    block,
+                    position,
+                    arm: arm.name.clone(),
+                    figures,
+                    ..Trial::default()
+                };
                 change(&mut trial, arm.role);
                 trials.push(trial);
             }
@@ -143,7 +152,11 @@ mod tests {
         let evidence = of_case(&study, &all);
         assert!(evidence.standings.is_empty());
         assert_eq!(evidence.harm.unwrap().ended, Some(EndedBy::BaselineBreaches { trials: 2 }));
-        assert!(evidence.notes.iter().any(|note| note.contains("the baseline itself")), "{:?}", evidence.notes);
+        assert!(
+            evidence.notes.iter().any(|note| note.contains("the baseline itself")),
+            "{:?}",
+            evidence.notes
+        );
     }
 
     #[test]

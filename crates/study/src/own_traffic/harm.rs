@@ -114,7 +114,10 @@ pub fn ended_arms(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> 
 }
 
 /// The first trial of each arm that a guard ended, by the arm's name; without the baseline.
-pub fn first_breaches<'a>(study: &Resolved, trials: &'a [Trial]) -> BTreeMap<String, (&'a Trial, &'a Breach)> {
+pub fn first_breaches<'a>(
+    study: &Resolved,
+    trials: &'a [Trial],
+) -> BTreeMap<String, (&'a Trial, &'a Breach)> {
     let mut first = BTreeMap::new();
     for trial in trials.iter().filter(|trial| !is_of_baseline(study, trial)) {
         if let Some(breach) = &trial.breach {
@@ -175,7 +178,8 @@ fn slow_requests(study: &Resolved, trials: &[Trial]) -> Option<SlowRequests> {
 fn share_of_all(study: &Resolved, trials: &[Trial]) -> Option<u64> {
     let is_whole = |trial: &&Trial| trial.failed.is_none() && trial.breach.is_none();
     let mut of_baseline = trials.iter().filter(is_whole).filter(|trial| is_of_baseline(study, trial));
-    let per_s = of_baseline.find_map(|trial| trial.figures.get("requests_per_s").filter(|rate| **rate > 0.0))?;
+    let per_s =
+        of_baseline.find_map(|trial| trial.figures.get("requests_per_s").filter(|rate| **rate > 0.0))?;
     let budget = &study.recipe.budget;
     let trials: usize = study.order.iter().map(Vec::len).sum();
     let requests = per_s * (budget.window_s + budget.warm_up_cap_s) * trials as f64;

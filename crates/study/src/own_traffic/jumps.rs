@@ -92,7 +92,8 @@ impl<'a> Seen<'a> {
         let of_rate = change.abs() / RATE_FACTOR.ln().max(by_chance);
         // Few requests spread over the ports by chance.
         let enough = self.requests.min(other.requests) * MOVED_SHARE >= BY_CHANCE.powi(2);
-        let of_mix = if enough { moved(&self.traffic.ports, &other.traffic.ports) / MOVED_SHARE } else { 0.0 };
+        let of_mix =
+            if enough { moved(&self.traffic.ports, &other.traffic.ports) / MOVED_SHARE } else { 0.0 };
         of_rate.max(of_mix)
     }
 

@@ -40,7 +40,13 @@ mod tests {
         };
         let cut_short = Trial { breach: Some(breach(1.0)), ..of(Role::Baseline, 3.0) };
         let disturbed = Trial { disturbed: Some("others".into()), ..of(Role::Baseline, 4.0) };
-        let trials = [of(Role::Baseline, 100.0), of(Role::Baseline, 200.0), of(Role::Candidate, 5.0), cut_short, disturbed];
+        let trials = [
+            of(Role::Baseline, 100.0),
+            of(Role::Baseline, 200.0),
+            of(Role::Candidate, 5.0),
+            cut_short,
+            disturbed,
+        ];
         let found = last(&study.arms, &trials).unwrap();
         assert_eq!((found.requests, found.figures["latency_p99_us"]), (200, 900.0));
         assert_eq!(last(&study.arms, &trials[2..]), None);

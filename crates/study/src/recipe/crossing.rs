@@ -26,7 +26,8 @@ const AT_NEXT_IDLE: Crossing = WithinSeconds("it holds from the next change of t
 const AT_NEXT_TICK: Crossing = WithinSeconds("it holds from the next run of the kernel's own work on");
 const PLACED_MEMORY: Crossing = Outlasts("memory that the server has already stays where it is");
 const LAUNCH: Crossing = Outlasts("it takes effect when the server is started");
-const DIRTY_PAGES: Crossing = Outlasts("the pages that one trial leaves unwritten are written in the next ones");
+const DIRTY_PAGES: Crossing =
+    Outlasts("the pages that one trial leaves unwritten are written in the next ones");
 
 /// Every knob, by its id.
 const KNOBS: &[(&str, Crossing)] = &[
@@ -128,7 +129,14 @@ mod tests {
     fn what_is_said_at_the_start_or_leaves_something_behind_does_not_cross_over() {
         let crosses = |knob: &str| matches!(of(knob), Some(WithinSeconds(_)));
         assert!(crosses("process-affinity") && crosses("irq-affinity") && crosses("scheduling-policy"));
-        for knob in ["boot-parameters", "memory-policy", "unit-environment", "transparent-huge-pages", "cpuset-mems", "channels"] {
+        for knob in [
+            "boot-parameters",
+            "memory-policy",
+            "unit-environment",
+            "transparent-huge-pages",
+            "cpuset-mems",
+            "channels",
+        ] {
             assert!(!crosses(knob), "{knob}");
         }
         assert_eq!(of("no-such-knob"), None);

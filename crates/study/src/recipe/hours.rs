@@ -64,15 +64,17 @@ impl FromStr for Hours {
     type Err = Fault;
 
     fn from_str(text: &str) -> Result<Self, Fault> {
-        let wrong = |cause: &str, remedy: &str| Fault::new(Class::Usage, format!("hours {text:?}"), cause, remedy);
+        let wrong =
+            |cause: &str, remedy: &str| Fault::new(Class::Usage, format!("hours {text:?}"), cause, remedy);
         let form = || {
             wrong("they are not HH:MM-HH:MM", "write them as in 02:00-04:00 or 22:00-06:00 (midnight: 00:00)")
         };
         let (from, to) = text.split_once('-').ok_or_else(form)?;
-        let hours =
-            Self { from_min: minutes(from).ok_or_else(form)?, to_min: minutes(to).ok_or_else(form)? };
+        let hours = Self { from_min: minutes(from).ok_or_else(form)?, to_min: minutes(to).ok_or_else(form)? };
         match hours.from_min == hours.to_min {
-            true => Err(wrong("they end when they begin", "leave them out of a study that may run at any time")),
+            true => {
+                Err(wrong("they end when they begin", "leave them out of a study that may run at any time"))
+            }
             false => Ok(hours),
         }
     }
@@ -141,7 +143,16 @@ mod tests {
 
     #[test]
     fn what_is_no_pair_of_times_is_refused_with_the_form() {
-        for text in ["", "2:00-4:00", "02:00", "24:00-01:00", "02:00-02:60", "02:00-02:00", "a-b", "02:00-04:00-05:00"] {
+        for text in [
+            "",
+            "2:00-4:00",
+            "02:00",
+            "24:00-01:00",
+            "02:00-02:60",
+            "02:00-02:00",
+            "a-b",
+            "02:00-04:00-05:00",
+        ] {
             let fault = text.parse::<Hours>().unwrap_err();
             assert!(fault.class == Class::Usage && !fault.remedy.is_empty(), "{fault}");
         }

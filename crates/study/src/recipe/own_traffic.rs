@@ -30,7 +30,11 @@ impl Recipe {
         }
         match self.harm.is_usual() {
             true => Ok(()),
-            false => refused("harm", "no guard counts harm under this load", "leave it out, or choose --traffic own"),
+            false => refused(
+                "harm",
+                "no guard counts harm under this load",
+                "leave it out, or choose --traffic own",
+            ),
         }
     }
 
@@ -45,7 +49,11 @@ impl Recipe {
         }
         let places = self.places();
         if self.load_cpus.is_some() || places.iter().any(|place| place.load.is_some()) {
-            return refused("load CPUs", "the clients of the server are not pinwise's to place", "leave them out");
+            return refused(
+                "load CPUs",
+                "the clients of the server are not pinwise's to place",
+                "leave them out",
+            );
         }
         match self.metric == Counted::Seen.rate() {
             false => Ok(()),
@@ -63,7 +71,8 @@ impl Recipe {
             return refused("mis_tuning", "it would make a server in production worse on purpose", remedy);
         }
         if self.dose.share > MOST_DOSE {
-            let cause = format!("{} of the server's CPU time would be taken from production", self.dose.share);
+            let cause =
+                format!("{} of the server's CPU time would be taken from production", self.dose.share);
             return refused("dose.share", &cause, "choose 0.1 at most, or 0 for no dose (--dose 0)");
         }
         if self.search.is_some() {
@@ -71,8 +80,13 @@ impl Recipe {
             return refused("search", "most of the placements that a search tries are bad ones", remedy);
         }
         if self.budget.observed_blocks.is_some_and(|blocks| blocks > 0) {
-            let remedy = "leave it out (--observed 0); 'pinwise diagnose' observes a server without changing it";
-            return refused("budget.observed_blocks", "harm in blocks beside the deciding ones is in no budget", remedy);
+            let remedy =
+                "leave it out (--observed 0); 'pinwise diagnose' observes a server without changing it";
+            return refused(
+                "budget.observed_blocks",
+                "harm in blocks beside the deciding ones is in no budget",
+                remedy,
+            );
         }
         match self.factors.is_empty() {
             false => Ok(()),
@@ -105,9 +119,15 @@ fn check_factor(factor: &Factor) -> Result<(), Fault> {
     match factor {
         Factor::Memory(_) => refused(object(), LAUNCH, RESTART),
         Factor::Boot(_) => refused(object(), "it takes effect when the machine is started", RESTART),
-        Factor::Key(_) => refused(object(), "keys say how server and load are started, and neither is", RESTART),
+        Factor::Key(_) => {
+            refused(object(), "keys say how server and load are started, and neither is", RESTART)
+        }
         Factor::Knob(Knob { knob, .. }) => check_knob(knob, object()),
-        Factor::EachCpu(_) | Factor::AllAlike(_) | Factor::Nodes(_) | Factor::Cores(_) | Factor::Places(_) => Ok(()),
+        Factor::EachCpu(_)
+        | Factor::AllAlike(_)
+        | Factor::Nodes(_)
+        | Factor::Cores(_)
+        | Factor::Places(_) => Ok(()),
     }
 }
 
@@ -185,11 +205,23 @@ mod tests {
         for (more, why) in [
             ("factors = [{ kind = 'memory', policies = ['local'] }]", "started"),
             ("factors = [{ kind = 'boot', levels = [{ words = 'nosmt' }] }]", "machine is started"),
-            ("factors = [{ kind = 'key', key = 'variables.threads', values = [1] }]\nvariables = { threads = 1 }", "neither is"),
-            ("factors = [{ kind = 'knob', knob = 'transparent-huge-pages', values = ['never'] }]", "mapped already"),
-            ("factors = [{ kind = 'knob', knob = 'channels', target = 'eth0', values = ['combined 1'] }]", "interface down"),
+            (
+                "factors = [{ kind = 'key', key = 'variables.threads', values = [1] }]\nvariables = { threads = 1 }",
+                "neither is",
+            ),
+            (
+                "factors = [{ kind = 'knob', knob = 'transparent-huge-pages', values = ['never'] }]",
+                "mapped already",
+            ),
+            (
+                "factors = [{ kind = 'knob', knob = 'channels', target = 'eth0', values = ['combined 1'] }]",
+                "interface down",
+            ),
             ("factors = [{ kind = 'places', levels = [{ server = '0', memory = 'local' }] }]", "started"),
-            ("factors = [{ kind = 'places', levels = [{ settings = [{ knob = 'cpuset-mems', target = '/x', value = '0' }] }] }]", "stays where it is"),
+            (
+                "factors = [{ kind = 'places', levels = [{ settings = [{ knob = 'cpuset-mems', target = '/x', value = '0' }] }] }]",
+                "stays where it is",
+            ),
         ] {
             let fault = fault(more);
             assert!(fault.class == Class::Usage && fault.cause.contains(why), "{more}: {fault}");

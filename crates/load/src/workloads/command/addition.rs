@@ -103,8 +103,22 @@ const COUNTED: [&str; 39] = [
 
 /// What may stand beside it: with another word it may be something else, as `queue_messages` is.
 const BESIDE: [&str; 16] = [
-    "all", "client", "dropped", "get", "good", "http", "number", "of", "ok", "put", "read", "set", "socket",
-    "successful", "total", "write",
+    "all",
+    "client",
+    "dropped",
+    "get",
+    "good",
+    "http",
+    "number",
+    "of",
+    "ok",
+    "put",
+    "read",
+    "set",
+    "socket",
+    "successful",
+    "total",
+    "write",
 ];
 
 /// What makes an amount of data one that was moved: the size of a buffer does not add up.

@@ -201,7 +201,10 @@ fn command_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         };
         load.figures.insert(name.to_string(), place);
     }
-    if own_traffic::deciding(args).is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
+    if own_traffic::deciding(args).is_none()
+        && !load.figures.contains_key(&recipe.metric)
+        && load.figures.len() == 1
+    {
         let only = load.figures.keys().next().cloned().unwrap_or_default();
         recipe.set_metric(only);
     }

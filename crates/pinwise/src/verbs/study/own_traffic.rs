@@ -45,9 +45,12 @@ pub(super) fn flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     if recipe.metric == Recipe::default().metric {
         recipe.set_metric(stated.unwrap_or_else(|| USUAL_METRIC.into()));
     }
-    let is_named = args.cpus.is_some() || args.aa.is_some() || args.search.is_some() || recipe.search.is_some();
+    let is_named =
+        args.cpus.is_some() || args.aa.is_some() || args.search.is_some() || recipe.search.is_some();
     if recipe.factors.is_empty() && !is_named {
-        note!("pinwise: nothing is named that is varied: this study compares the server with itself, and shows what could be seen");
+        note!(
+            "pinwise: nothing is named that is varied: this study compares the server with itself, and shows what could be seen"
+        );
         recipe.factors = vec![Factor::AllAlike(AllAlike { copies: 1 })];
     }
     recipe.harm.most_slow_requests = args.most_slow_requests.or(recipe.harm.most_slow_requests);
@@ -111,7 +114,8 @@ fn port(recipe: &mut Recipe) -> Result<(), Fault> {
     let connections = processes::connections(&root, &found.pids);
     let port = connections.ports().into_iter().min();
     recipe.server.port = Some(port.ok_or_else(|| {
-        let missing = connections.missing.first().map(|missing| format!(" ({}: {})", missing.fact, missing.why));
+        let missing =
+            connections.missing.first().map(|missing| format!(" ({}: {})", missing.fact, missing.why));
         let cause = format!("it is not seen to listen on a TCP port{}", missing.unwrap_or_default());
         let remedy = "run as root, or name the port (--port; ss -ltnp)";
         Fault::new(Class::MachineLacks, format!("server {running}"), cause, remedy)
@@ -150,7 +154,11 @@ mod tests {
         assert_eq!((usual.budget.window_s, usual.budget.warm_up_cap_s), (WINDOW_S, CARRY_OVER_CAP_S));
         let LoadSpec::OwnTraffic(own) = &usual.load else { panic!("{:?}", usual.load) };
         assert_eq!(own.guards, load::Guard::usual());
-        assert_eq!(usual.factors, [Factor::AllAlike(AllAlike { copies: 1 })], "nothing is tried that was not named");
+        assert_eq!(
+            usual.factors,
+            [Factor::AllAlike(AllAlike { copies: 1 })],
+            "nothing is tried that was not named"
+        );
         assert!(recipe(&["--traffic", "own", "--cpus", "0"]).unwrap().factors.is_empty(), "left to the flag");
         let bare = recipe(&["--traffic", "own", "--no-guard"]).unwrap();
         assert!(matches!(&bare.load, LoadSpec::OwnTraffic(own) if own.guards.is_empty()));
@@ -170,7 +178,12 @@ mod tests {
 
     #[test]
     fn flags_of_own_traffic_are_refused_under_another_load_and_hosts_with_it() {
-        for words in [&["--no-guard"][..], &["--guard", "latency_p99_us <= 1"], &["--metric", "a=log:/x"], &["--most-slow-requests", "5"]] {
+        for words in [
+            &["--no-guard"][..],
+            &["--guard", "latency_p99_us <= 1"],
+            &["--metric", "a=log:/x"],
+            &["--most-slow-requests", "5"],
+        ] {
             assert!(recipe(words).unwrap_err().remedy.contains("--traffic own"), "{words:?}");
         }
         let hosts = recipe(&["--traffic", "own", "--host", "load=b"]).unwrap_err();

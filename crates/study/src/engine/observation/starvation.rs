@@ -71,10 +71,9 @@ mod tests {
     #[test]
     fn a_load_without_an_answer_is_starved_and_one_with_errors_is_not() {
         let recipe = Recipe::default();
-        let starved =
-            |outcome: &Outcome, completed| {
-                is_starved(&recipe, Role::Candidate, outcome, &figures("completed", completed))
-            };
+        let starved = |outcome: &Outcome, completed| {
+            is_starved(&recipe, Role::Candidate, outcome, &figures("completed", completed))
+        };
         assert!(starved(&driven(&[]), 0.0));
         assert!(starved(&driven(&[("failed", 3.0), ("failed_timed_out", 3.0)]), 0.0));
         assert!(!starved(&driven(&[("failed", 3.0), ("failed_refused", 3.0)]), 0.0));
@@ -97,7 +96,8 @@ mod tests {
 
     #[test]
     fn without_requests_an_arm_is_starved_where_the_baseline_had_many_and_else_there_is_a_lull() {
-        let mut recipe = Recipe::from_toml("metric = 'latency_p99_us'\n[load]\ndriver = 'own-traffic'\n", "x").unwrap();
+        let mut recipe =
+            Recipe::from_toml("metric = 'latency_p99_us'\n[load]\ndriver = 'own-traffic'\n", "x").unwrap();
         let none = figures("completed", 0.0);
         let starved = |recipe: &Recipe, role| is_starved(recipe, role, &Outcome::default(), &none);
         assert!(!starved(&recipe, Role::Candidate), "nothing is known of the baseline");

@@ -93,7 +93,10 @@ fn false_claims(flows: &[Flow], studies: u64) {
 fn power(flows: &[Flow], studies: u64, at_least: f64) {
     for flow in flows {
         let (of_pinwise, of_before) = counted(*flow, 1.2f64.ln(), studies);
-        println!("{}: 20 % seen in {of_pinwise} of {studies} studies; before and after in {of_before}", flow.name);
+        println!(
+            "{}: 20 % seen in {of_pinwise} of {studies} studies; before and after in {of_before}",
+            flow.name
+        );
         assert!(of_pinwise as f64 >= at_least * studies as f64, "{}: {of_pinwise} of {studies}", flow.name);
     }
 }

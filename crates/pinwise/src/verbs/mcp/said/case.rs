@@ -111,7 +111,9 @@ enum Outcome {
 impl NextStep {
     fn words(&self) -> String {
         let why = self.why.trim_end_matches(':');
-        self.command.as_ref().map_or_else(|| format!("Next: {why}"), |command| format!("Next: {why}: {command}"))
+        self.command
+            .as_ref()
+            .map_or_else(|| format!("Next: {why}"), |command| format!("Next: {why}: {command}"))
     }
 }
 

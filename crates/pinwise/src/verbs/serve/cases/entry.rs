@@ -98,7 +98,12 @@ fn of_id(found: &Found) -> Entry {
 fn of_case(found: &Found, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
     if Stamp::of(&found.folder).bytes() > MOST_BYTES {
         let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
-        return Err(Fault::new(Class::Storage, found.folder.display(), cause, "read it at a shell: pinwise report"));
+        return Err(Fault::new(
+            Class::Storage,
+            found.folder.display(),
+            cause,
+            "read it at a shell: pinwise report",
+        ));
     }
     let case = Case::open(&found.folder)?;
     let headline = if is_late() { None } else { Some(answer(&case)?) };
@@ -132,7 +137,8 @@ fn server(study: &Resolved) -> Option<String> {
 fn blocks(case: &Case) -> Blocks {
     let (study, trials) = (&case.study, &case.trials);
     let counted = schedule::counted(trials);
-    let figures: BTreeSet<(usize, usize)> = counted.iter().map(|trial| (trial.block, trial.position)).collect();
+    let figures: BTreeSet<(usize, usize)> =
+        counted.iter().map(|trial| (trial.block, trial.position)).collect();
     let left_out = schedule::left_out(study, trials);
     let is_done = |(block, arms): &(usize, &Vec<usize>)| {
         arms.iter().enumerate().all(|(position, arm)| {
