@@ -26,7 +26,7 @@ impl Recipe {
         if self.has_own_traffic() {
             self.check_server_and_load()?;
             self.check_design()?;
-            return self.check_levels();
+            return self.check_crossing();
         }
         match self.harm.is_usual() {
             true => Ok(()),
@@ -98,7 +98,7 @@ impl Recipe {
         }
     }
 
-    fn check_levels(&self) -> Result<(), Fault> {
+    fn check_crossing(&self) -> Result<(), Fault> {
         self.settings.iter().try_for_each(check_setting)?;
         self.places().into_iter().try_for_each(check_place)?;
         self.factors.iter().try_for_each(check_factor)
