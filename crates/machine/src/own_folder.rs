@@ -294,10 +294,27 @@ impl OwnFolder {
     /// # Errors
     /// `WouldBlock` where somebody has it.
     pub fn lock(&self) -> io::Result<Lock> {
+        self.try_lock(FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Whether anybody has the lock of the folder. Those who only ask do not find each other; whoever wants the lock at that very
+    /// moment is refused it, and has to try again.
+    ///
+    /// # Errors
+    /// It cannot be found out.
+    pub fn is_locked(&self) -> io::Result<bool> {
+        match self.try_lock(FlockOperation::NonBlockingLockShared) {
+            Ok(_) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn try_lock(&self, how: FlockOperation) -> io::Result<Lock> {
         // A description of its own: that of this folder may live longer.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.folder, ".", flags, Mode::empty())?;
-        Lock::on(File::from(file), FlockOperation::NonBlockingLockExclusive)
+        Lock::on(File::from(file), how)
     }
 
     /// Takes the lock of a file in it, if nobody has it; the file is made where it does not exist, and what it holds stays.

@@ -18,7 +18,7 @@ pub fn in_words(case: &Case) -> Option<String> {
     let slow = harm::of(&case.study, &case.trials)?.slow_requests;
     let most = slow.and_then(|slow| slow.most).or(case.study.recipe.harm.most_slow_requests);
     let most = most.map_or_else(
-        || format!("{:.0} % of the requests of all trials", harm::SLOW_SHARE * 1e2),
+        || format!("{:.0} % of the requests of all trials", harm::slow_share(&case.study.recipe) * 1e2),
         |most| format!("{most} requests"),
     );
     let so_far = match slow {

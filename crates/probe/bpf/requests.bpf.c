@@ -356,6 +356,12 @@ SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 	/* The end of what a client sends is the nearest to an end of its connection that a Unix socket shows. */
 	if (has_unix && !(int)ctx[1] && socket->__sk_common.skc_family == AF_UNIX && counts())
 		bpf_map_delete_elem(&connections, &address);
+	/* What had arrived was the end of the client's bytes, which is no request. */
+	if (!(int)ctx[1] && counts()) {
+		connection = connection_of(socket);
+		if (connection)
+			connection->arrived_ns = 0;
+	}
 	if ((int)ctx[1] <= 0 || ((int)ctx[2] & MSG_PEEK) || !counts())
 		return 0;
 	place = place_of(socket);

@@ -25,6 +25,7 @@ pub mod number;
 mod parquet_file;
 pub mod plan_formats;
 pub mod plan_text;
+mod spreadsheet;
 pub mod svg;
 mod terminal_style;
 pub mod trace;

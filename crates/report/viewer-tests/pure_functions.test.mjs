@@ -105,6 +105,8 @@ test("CSV quotes what has to be quoted, and no name is a formula", () => {
   const hostile = `"'=cmd|""x"",1"`;
   assert.equal(text, `series,trial,requests/s\r\n${hostile},1,0.5\r\n${hostile},2,1e-7\r\ncpu 5,3,4\r\n`);
   assert.equal(viewer.csvText("a\nb"), '"a\nb"');
+  assert.equal(viewer.csvText("a;=1; @b;c"), "a;'=1;' @b;c");
+  assert.equal(viewer.csvText("\t1"), "'\t1");
 });
 
 test("CSV has every point of a long series once", () => {

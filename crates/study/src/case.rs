@@ -13,6 +13,7 @@ mod resolved;
 pub mod search_log;
 mod secrets;
 mod shell_quoting;
+mod writer_lock;
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -113,7 +114,7 @@ impl Case {
     ) -> Result<Self, Fault> {
         let dir = folder.path().to_path_buf();
         let (study, secrets) = study.concealed()?;
-        let lock = lock(&folder)?;
+        let lock = writer_lock::take(&folder)?;
         if folder.holds(STUDY) {
             return Err(occupied(&dir));
         }
@@ -241,7 +242,7 @@ impl Case {
         let dir = folder.path().to_path_buf();
         let bytes_of = |name: &str| folder.read(name);
         read_study(&dir, &bytes_of)?;
-        let lock = lock(&folder)?;
+        let lock = writer_lock::take(&folder)?;
         folder.sweep();
         // Whoever goes on with it keeps it.
         prior_contents::unmark(&folder);
@@ -258,7 +259,7 @@ impl Case {
 
     /// Whether another pinwise is running the case in `dir`.
     pub fn is_held(dir: &Path) -> bool {
-        OwnFolder::open(dir).is_ok_and(|folder| folder.lock().is_err())
+        OwnFolder::open(dir).is_ok_and(|folder| folder.is_locked().unwrap_or(true))
     }
 
     /// The folder.
@@ -477,18 +478,6 @@ fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
     bounded_blocks(study.order.len()).map_err(|why| malformed(path.display(), why))?;
     study.recipe = study.recipe.with_directions()?;
     Ok(study)
-}
-
-/// One writer a case: a second `resume` would run the same trials beside the first.
-fn lock(folder: &OwnFolder) -> Result<Lock, Fault> {
-    folder.lock().map_err(|_| {
-        Fault::new(
-            Class::Usage,
-            folder.path().display(),
-            "another pinwise is running this case",
-            "wait for it, or stop it with Ctrl-C there",
-        )
-    })
 }
 
 fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {

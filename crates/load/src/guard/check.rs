@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use machine::{Class, Fault};
 
-use super::{Guard, Limit, Relation};
+use super::bound::{Guard, Limit, Relation};
 use crate::outcome::latency::quantile_of;
 
 /// How long the name of a figure may be, bytes.

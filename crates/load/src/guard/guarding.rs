@@ -4,7 +4,10 @@ use machine::{Class, Fault, Missing};
 
 use super::judge::Judge;
 use super::sequential::Found;
-use super::{Breach, Certainty, FALSE_BREACH, Guard, Reference, Slice};
+use super::FALSE_BREACH;
+use super::bound::Guard;
+use super::breach::{Breach, Certainty};
+use super::seen::{Reference, Slice};
 
 /// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early.
 const LEAST_BLOCK_NS: u64 = 90_000_000;
@@ -92,11 +95,11 @@ impl Guarding {
         first
     }
 
-    /// How many requests so far took longer than a latency guard allows. Of several guards, the one with the longest limit counts; without
-    /// one it is 0.
-    pub fn slow_requests(&self) -> u64 {
+    /// How many requests so far took longer than a guard on a quantile allows. Of several guards, the one with the longest limit counts;
+    /// `None` without one, or while there is no baseline that it could be compared with.
+    pub fn slow_requests(&self) -> Option<u64> {
         let slow = self.judges.iter().filter_map(Judge::slow);
-        slow.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, slow)| slow)
+        slow.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, slow)| slow)
     }
 
     /// Guards that nothing was compared with so far, and why: there is no baseline with their figure, or no slice had it.

@@ -4,11 +4,16 @@ use machine::Missing;
 
 use super::check::{MEAN_LATENCIES, Subject};
 use super::sequential::{Found, Sequential, What, beyond_quantile, errors_like, slower_than};
-use super::{Guard, Limit, Reference, Relation, Slice};
+use super::bound::{Guard, Limit, Relation};
+use super::seen::{Reference, Slice};
 use crate::outcome::latency::Latency;
 
 /// The share of the baseline's rate of requests below which the cost of a request is not compared.
 const LULL: f64 = 0.5;
+
+/// Where so large a share of requests beyond a baseline's quantile is believable, the baseline had too few of them: hardly a trial in
+/// which all are beyond would say so.
+const BEYOND_AT_MOST: f64 = 0.75;
 
 /// What a request costs.
 const COST: &str = "cpu_us_per_request";
@@ -43,6 +48,13 @@ impl Judge {
         let rule = match Subject::of(&guard.figure) {
             Some(Subject::Quantile(quantile)) => {
                 let allowed = of.map_or(1.0 - quantile, |of| beyond_quantile(quantile, of.requests, half));
+                if let Some(of) = of.filter(|_| allowed > BEYOND_AT_MOST) {
+                    let why = format!(
+                        "the baseline had {} requests, too few for this quantile",
+                        of.requests
+                    );
+                    return Err(Missing::new(&guard, why));
+                }
                 let latency = Box::new(Latency::new());
                 inferred(What::Slow { limit_us: top_of_step_us(limit), slow: 0, latency }, allowed, half)
             }
@@ -126,11 +138,12 @@ fn limit<'a>(
     let figure = &guard.figure;
     let known = reference.figures.get(figure).copied().filter(|value| value.is_finite() && *value >= 0.0);
     let value = known.ok_or_else(|| format!("the baseline does not have the figure {figure}"))?;
-    let is_count = Subject::of(figure) == Some(Subject::Count);
-    if value == 0.0 && !is_count {
+    let subject = Subject::of(figure);
+    if value == 0.0 && subject != Some(Subject::Count) {
         return Err(format!("{figure} was 0 in the baseline, of which there is no multiple"));
     }
-    if reference.requests == 0 {
+    // A figure that the server states itself is known without them.
+    if reference.requests == 0 && subject != Some(Subject::Value) {
         return Err("the baseline had no requests".into());
     }
     Ok((times * value, Some(reference)))

@@ -1,7 +1,8 @@
 //! A figure of which a slice is only a sample: block by block to the sequential test.
 
 use super::evidence::Evidence;
-use super::{Slice, share};
+use super::seen::Slice;
+use super::share;
 use crate::outcome::latency::Latency;
 
 /// The fewest requests of which a breach is inferred.

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::check::{is_name, is_number};
-use super::{Guard, Limit, Relation};
+use super::bound::{Guard, Limit, Relation};
 
 /// How long a guard may be, bytes.
 const LONGEST: usize = 200;

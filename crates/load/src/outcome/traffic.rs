@@ -151,13 +151,15 @@ impl SliceSums {
 impl Traffic {
     /// The figures of the slices that lie wholly inside `from_ns`..=`to_ns` (CLOCK_MONOTONIC), beside those of the intervals: the mean wait
     /// in the socket (`latency_wait_us`), the mean service (`latency_service_us`), their sum (`latency_mean_us`), the server's CPU time by
-    /// request (`cpu_us_per_request`), and the figures of the server itself. Of these a rate and what grew are exact; of all others it is
-    /// the mean over the readings, weighted by time, and a mean of quantiles is no quantile. What nothing is known of is not in it.
+    /// request (`cpu_us_per_request`), and the figures of the server itself. Of these a rate is exact; what grew is scaled to the whole
+    /// time where its readings do not cover it; of all others it is the mean over the readings, weighted by time, and a mean of quantiles
+    /// is no quantile. What nothing is known of is not in it.
     pub fn figures(&self, from_ns: u64, to_ns: u64) -> BTreeMap<String, f64> {
         let inside = self.slices.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns);
         let whole = inside.copied().reduce(|whole, slice| whole.and(&slice));
         let mut figures = whole.map(|whole| whole.figures()).unwrap_or_default();
-        let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        let (mut sums, mut grown) =
+            (BTreeMap::<&str, (f64, f64)>::new(), BTreeMap::<&str, (f64, f64)>::new());
         for slice in self.metrics.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns) {
             let seconds = slice.to_ns.saturating_sub(slice.from_ns) as f64 / 1e9;
             for (name, figure) in &slice.figures {
@@ -166,9 +168,15 @@ impl Traffic {
                 *length_s += seconds;
             }
             for (name, more) in &slice.grown {
-                *figures.entry(name.clone()).or_default() += more;
+                let (sum, length_s) = grown.entry(name).or_default();
+                *sum += more;
+                *length_s += seconds;
             }
         }
+        // Else a baseline with fewer readings would seem to have fewer errors.
+        let whole_s = to_ns.saturating_sub(from_ns) as f64 / 1e9;
+        let grown = grown.into_iter().filter(|(_, (_, length_s))| *length_s > 0.0);
+        figures.extend(grown.map(|(name, (sum, length_s))| (name.to_string(), sum * whole_s / length_s)));
         let means = sums.into_iter().filter(|(_, (_, length_s))| *length_s > 0.0);
         figures.extend(means.map(|(name, (sum, length_s))| (name.to_string(), sum / length_s)));
         figures
@@ -229,7 +237,9 @@ mod tests {
         let metrics = vec![metric(0, 1_000, 9.0), metric(1_000, 2_000, 10.0), metric(2_000, 5_000, 50.0)];
         let traffic = Traffic { metrics, ..Traffic::default() };
         let figures = traffic.figures(1_000, 5_000);
-        assert_eq!((figures["hits_per_s"], figures["errors"]), (40.0, 2.0));
+        assert!((figures["hits_per_s"] - 40.0).abs() < 1e-9 && figures["errors"] == 2.0, "{figures:?}");
+        // Readings cover four of six parts of the time.
+        assert_eq!(traffic.figures(1_000, 7_000)["errors"], 3.0);
     }
 
     #[test]

@@ -221,10 +221,22 @@ fn a_lock_is_held_by_one_and_let_go_when_dropped() {
     for blocked in [other.lock().unwrap_err(), other.lock_file("lock").unwrap_err()] {
         assert_eq!(blocked.kind(), io::ErrorKind::WouldBlock);
     }
+    assert!(other.is_locked().unwrap());
     drop((held, file));
+    assert!(!other.is_locked().unwrap());
     other.lock().unwrap();
     other.lock_file("lock").unwrap();
     drop(again);
+}
+
+#[test]
+fn those_who_only_ask_for_the_lock_do_not_find_each_other() {
+    let (_dir, folder) = temporary();
+    let asking = folder.try_lock(FlockOperation::NonBlockingLockShared).unwrap();
+    assert!(!OwnFolder::open(folder.path()).unwrap().is_locked().unwrap());
+    assert_eq!(folder.lock().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    drop(asking);
+    folder.lock().unwrap();
 }
 
 #[test]

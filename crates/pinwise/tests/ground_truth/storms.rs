@@ -31,13 +31,22 @@ const SHARE: f64 = 0.25;
 
 /// As many interrupts a second as take a quarter of the CPU: what one costs differs tenfold between hosts. As [`start`] otherwise.
 pub fn start_taking_a_quarter(cpu: u32) -> Option<(Storm, u32)> {
-    let rate_per_s = taking_a_quarter(cpu)?;
+    start_taking(cpu, SHARE)
+}
+
+/// The same with another share of the CPU.
+pub fn start_taking(cpu: u32, share: f64) -> Option<(Storm, u32)> {
+    let rate_per_s = rate_taking(cpu, share)?;
     start(cpu, rate_per_s).map(|storm| (storm, rate_per_s))
 }
 
 /// The rate of such a storm; `None`, with a word on stderr, where it cannot be measured.
 pub fn taking_a_quarter(cpu: u32) -> Option<u32> {
-    match load::interrupts_taking(cpu, SHARE) {
+    rate_taking(cpu, SHARE)
+}
+
+fn rate_taking(cpu: u32, share: f64) -> Option<u32> {
+    match load::interrupts_taking(cpu, share) {
         Ok(rate_per_s) => Some(rate_per_s),
         Err(fault) => {
             eprintln!("skipped: {fault}");

@@ -256,3 +256,11 @@ test("of a report only what draws is taken over: no script, no listener, no addr
     assert.equal(allowed.attribute(name, value), true, `${name}=${value}`);
   }
 });
+
+test("why it cannot be seen who had the CPUs is said without what does not matter to it", () => {
+  const events = { fact: "kernel events", id: "kernel-events", why: "run as root" };
+  const other = { fact: "cpufreq", id: { probe: "cpufreq" }, why: "there is none" };
+  assert.deepEqual(problem.hindrances([other, events]), [events]);
+  assert.deepEqual(problem.hindrances([other]), [other]);
+  assert.deepEqual([undefined, null, []].map(problem.hindrances), [[], [], []]);
+});

@@ -73,7 +73,12 @@ fn a_plan_is_shown_applied_confirmed_and_undone() {
     assert!((began_s..=now_s() + 600).contains(&deadline_s), "{began_s}: {applied:#}");
     let second = server.apply(&plan, 600).answer();
     assert_eq!((second.status, sleeper.cpus().as_str()), (409, "0"), "{}", second.text());
-    let confirmed = server.change("/api/changes/confirm", "{}").answer().good();
+    for (session, status) in [("1-1", 409), ("--help", 409), ("../x", 400)] {
+        let other = server.change("/api/changes/confirm", &json!({ "session": session }).to_string()).answer();
+        assert_eq!((other.status, place.sessions()), (status, 1), "{session}: {}", other.text());
+    }
+    let shown = json!({ "session": applied["session"] }).to_string();
+    let confirmed = server.change("/api/changes/confirm", &shown).answer().good();
     assert_eq!(confirmed["confirmed"], json!([applied["session"]]));
     let undone = server.change("/api/changes/undo", "{}").answer().good();
     assert_eq!(undone["sessions"][0]["undone"][0]["result"], "restored", "{undone:#}");

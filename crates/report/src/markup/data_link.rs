@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Html;
-use crate::visible;
+use crate::spreadsheet::no_formula;
 
 /// A cell of the data.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,12 +51,6 @@ fn csv_text(heads: &[&str], rows: &[Vec<Cell>]) -> Option<Vec<u8>> {
         writer.write_record(row.iter().map(Cell::words)).ok()?;
     }
     writer.into_inner().ok()
-}
-
-/// A text that spreadsheets show and do not compute, on one line.
-fn no_formula(text: &str) -> String {
-    let line = visible::one_line(text);
-    if line.starts_with(['=', '+', '-', '@']) { format!("'{line}") } else { line.into_owned() }
 }
 
 #[cfg(test)]

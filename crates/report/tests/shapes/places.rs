@@ -62,7 +62,23 @@ fn what_is_not_decided_has_no_colour_and_its_number_stands_in_brackets() {
         assert!(!places.contains(claim), "{claim}");
     }
     assert!(places.contains("class=\"cell open\"") && places.contains(">(-23.7 %)<"), "{places}");
-    assert!(places.contains("cannot tell"));
+    assert!(places.contains("cannot tell") && places.contains("the server there: undecided"));
+    assert!(places.contains("in brackets where it is no claim"), "{places}");
+}
+
+#[test]
+fn arms_without_cpus_of_the_server_are_counted_and_a_best_one_among_them_has_no_star() {
+    let mut facts = e5::facts();
+    let Some(contrast) = facts.evidence.against_baseline.first_mut() else { panic!("no contrast") };
+    (contrast.verdict, contrast.ratio) = (Verdict::Better, 9.0);
+    let name = contrast.arm.clone();
+    for arm in facts.study.arms.iter_mut().filter(|arm| arm.name == name) {
+        arm.placement.server_cpus = None;
+    }
+    let places = places(&facts);
+    assert!(places.contains("Not drawn, because no CPUs are named for the server: 1 arm."), "{places}");
+    assert!(places.contains("What gains most over unpinned is not drawn"), "{places}");
+    assert!(!places.contains("The star marks"), "{places}");
 }
 
 #[test]

@@ -56,9 +56,17 @@ pub(super) fn conclude(
     let mut figures = run.outcome.figures.clone();
     if !run.outcome.intervals.is_empty() {
         match run.outcome.window(from_ns, to_ns) {
-            Ok(windowed) => figures.extend(windowed),
+            Ok(windowed) => {
+                // Of its own traffic nothing from before the window may stand for what was not seen in it.
+                if run.outcome.traffic.is_some() {
+                    figures.clear();
+                }
+                figures.extend(windowed);
+            }
             Err(why) => missing.push(why),
         }
+    } else if let Some(traffic) = &run.outcome.traffic {
+        figures = traffic.figures(from_ns, to_ns);
     }
     let starved = starvation::is_starved(recipe, planned.arm.role, &run.outcome, &figures);
     // One that a guard ended has what it had by then.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use change::{Hand, Launch, Launched, Mark, Undone, calling_thread};
 use hosts::LoadHosts;
 use load::children::{self, CpuTime};
-use load::guard::Reference;
-use load::{Command, LoadSpec, Outcome, Server, ServerSpec};
+use load::guard::{Breach, Certainty, Limit, Reference};
+use load::{Command, Counted, LoadSpec, Outcome, Server, ServerSpec, monotonic_ns};
 use machine::knobs::guest::{self, OF_SERVER};
 use machine::own_folder::Reach;
 use machine::plan::{PIN, SERVER};
@@ -28,6 +28,7 @@ use super::swap::Areas;
 use super::{
     Planned, Trials, Waits, dose, fsync, housekeeping, local_time, netns_pair, online_cpus, prepare,
 };
+use crate::arm::Role;
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::observed_blocks::{Observed, account_file, lock_waits};
@@ -41,6 +42,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How long a server may take to be seen as ended after a load failed: its connections are cut before its process is gone.
 const SEEN_TO_END: Duration = Duration::from_millis(500);
+
+/// What the end of a server under its own traffic is called among its guards.
+const SERVER_ENDS: &str = "server_ends";
 
 /// Runs the trials of one study on the running machine.
 pub struct LiveTrials {
@@ -64,8 +68,11 @@ pub struct LiveTrials {
     /// From this observed block on, locks are looked at: threads were seen to wait for each other in the one before.
     locks_from: Option<usize>,
     machine: Machine,
-    /// What guards of a server's own traffic compare with; `None` before the first trial of the baseline, and under any other load.
+    /// What guards of a server's own traffic compare with; `None` until a trial of the baseline has shown it since the study began, was
+    /// resumed, or waited for its hours, and under any other load.
     reference: Option<Reference>,
+    /// Until when what the last trial left behind may still be there, where a guard ended it.
+    settles: Option<Instant>,
     /// Those that drive the load, where others do.
     hosts: Option<LoadHosts>,
     interrupted: Arc<AtomicBool>,
@@ -92,7 +99,6 @@ impl LiveTrials {
         let observed = if can_observe { Some(case.observed_folder()?) } else { None };
         let locks_from = if can_observe { case.locks_from() } else { None };
         let hosts = load_hosts(case, &study, &exe)?;
-        let reference = reference::last(&study.arms, &case.trials);
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
         let machine = machine.clone();
         Ok(Self {
@@ -110,7 +116,8 @@ impl LiveTrials {
             observed,
             locks_from,
             machine,
-            reference,
+            reference: None,
+            settles: None,
             hosts,
             interrupted,
         })
@@ -206,9 +213,8 @@ impl LiveTrials {
         online_cpus::cpus_are_there(&self.root, placement)?;
         let (outcome, load_cpu_time, recording) = match (run, killed) {
             // What came of it then says less than why.
-            (run, Some(killed)) if !run.as_ref().is_err_and(|f| f.class == Class::Interrupted) => {
-                return Err(killed);
-            }
+            (Err(fault), Some(killed)) if fault.class != Class::Interrupted => return Err(killed),
+            (Ok((outcome, ..)), Some(killed)) if outcome.breach.is_none() => return Err(killed),
             (run, _) => run?,
         };
         stopped?;
@@ -386,7 +392,19 @@ impl LiveTrials {
                 Ok::<_, Fault>(sampler.run(&over, every))
             });
             let before = children::cpu_time();
-            let outcome = self.drive(recipe, server, placement, &sampler, dir, accounting);
+            let began_ns = monotonic_ns();
+            let outcome = match self.drive(recipe, server, placement, &sampler, dir, accounting) {
+                // Harm like any that a guard sees, and not to be tried twice.
+                Err(fault)
+                    if fault.class == Class::WorkloadFailed
+                        && recipe.has_own_traffic()
+                        && !self.interrupted.load(Ordering::Relaxed)
+                        && server.still_runs().is_err() =>
+                {
+                    Ok(ended_with_its_server(began_ns))
+                }
+                outcome => outcome,
+            };
             let elsewhere = self.hosts.as_ref().map(|hosts| driving::cpu_time_here(hosts, &self.root));
             let load_cpu_time = elsewhere.unwrap_or_else(|| children::cpu_time() - before);
             over.store(true, Ordering::Release);
@@ -401,6 +419,44 @@ impl LiveTrials {
             })??;
             Ok((outcome?, load_cpu_time, recording))
         })
+    }
+
+    /// Waits until what an arm that a guard ended left behind, such as requests that queued up, is gone: the guards of the next trial would
+    /// take it for its own.
+    fn let_settle(&mut self) {
+        let Some(until) = self.settles.take() else { return };
+        while Instant::now() < until && !self.interrupted.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    /// Finds out what the guards of an arm compare with, where no trial of the baseline has shown it: by one more of them, which is in no
+    /// comparison and not kept. Without traffic there is none all the same, and only guards with a number act.
+    ///
+    /// # Errors
+    /// The baseline itself breaches a guard; whatever ends a study.
+    fn refer(&mut self, planned: &Planned<'_>, recipe: &Recipe, name: &str) -> Result<(), Fault> {
+        let LoadSpec::OwnTraffic(own) = &recipe.load else { return Ok(()) };
+        let compares = own.guards.iter().any(|guard| matches!(guard.limit, Limit::OfBaseline(_)));
+        let baseline = self.study.arms.iter().find(|arm| arm.role == Role::Baseline).cloned();
+        let is_needed = compares && self.reference.is_none() && planned.arm.role != Role::Baseline;
+        let Some(baseline) = baseline.filter(|_| is_needed) else { return Ok(()) };
+        let dir = self.folder_of(planned).fresh_folder(name, Reach::Passable)?;
+        let mark = self.hand.mark();
+        let trial = self.run_placed(&Planned { arm: &baseline, ..*planned }, recipe.clone(), &dir, mark);
+        all_taken_back(&self.hand.undo_to(mark))?;
+        let trial = match trial {
+            Ok(trial) => trial,
+            Err(fault) if fault.class == Class::WorkloadFailed => return Ok(()),
+            Err(fault) => return Err(fault),
+        };
+        if let Some(breach) = &trial.breach {
+            let remedy = "raise it (--guard), or go on at a quieter hour (--hours)";
+            let cause = format!("the baseline itself is in breach: {}", breach.words());
+            return Err(Fault::new(Class::No, "guards", cause, remedy));
+        }
+        self.reference = reference::after(&self.study.arms, &trial, None);
+        Ok(())
     }
 
     /// Starts the load and waits for its end, with an eye on Ctrl-C, the server and the clock.
@@ -431,7 +487,11 @@ impl LiveTrials {
                     driving::write_seen(hosts, dir)?;
                 }
                 let outcome = outcome.map_err(|fault| cause_of(server, fault))?;
-                return server.still_runs().map(|()| outcome);
+                return match outcome.breach {
+                    // What ended it stands, whatever became of the server since.
+                    Some(_) => Ok(outcome),
+                    None => server.still_runs().map(|()| outcome),
+                };
             }
             let stop = if self.interrupted.load(Ordering::Relaxed) {
                 Some(Fault::new(Class::Interrupted, "study", "stopped", ""))
@@ -462,22 +522,32 @@ impl Trials for LiveTrials {
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
-        let dir = self.folder_of(planned).fresh_folder(&name, Reach::Passable)?;
         let with_keys = self.study.recipe.with_keys(&planned.arm.keys);
         let mut recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
+        // Made here, before what goes with the trial.
+        self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
+        self.let_settle();
+        self.refer(planned, &recipe, &name).map_err(|fault| self.secrets.kept_out_of(fault))?;
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(Fault::new(Class::Interrupted, "study", "stopped", ""));
+        }
         if let LoadSpec::OwnTraffic(own) = &mut recipe.load {
             own.reference = self.reference.clone();
         }
-        // Made here, before what goes with the trial.
-        self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
+        let dir = self.folder_of(planned).fresh_folder(&name, Reach::Passable)?;
         let mark = self.hand.mark();
         let trial = self.run_placed(planned, recipe, &dir, mark);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
         let on_disk = fsync::sync_folder(&dir, self.folder_of(planned));
         let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
-        let reference = trial.as_ref().ok().and_then(|trial| reference::of_trial(&self.study.arms, trial));
-        self.reference = reference.or(self.reference.take());
+        if let Ok(trial) = &trial {
+            self.reference = reference::after(&self.study.arms, trial, self.reference.take());
+        }
+        if trial.as_ref().is_ok_and(|trial| trial.breach.is_some()) {
+            let cap = Duration::from_secs_f64(self.study.recipe.budget.warm_up_cap_s);
+            self.settles = Some(Instant::now() + cap);
+        }
         // A server or a load that fails may say what it was given.
         trial.map_err(|fault| self.secrets.kept_out_of(fault))
     }
@@ -489,6 +559,10 @@ impl Trials for LiveTrials {
     fn waits(&mut self) -> Result<Option<Waits>, Fault> {
         let Some(hours) = self.study.recipe.hours else { return Ok(None) };
         let wait_s = hours.wait_s(local_time::since_midnight_s()?);
+        if wait_s.is_some() {
+            // Until then the traffic is another.
+            self.reference = None;
+        }
         Ok(wait_s.map(|s| Waits { until: hours.begin(), length: Duration::from_secs(s.into()) }))
     }
 
@@ -542,6 +616,23 @@ fn cause_of(server: &mut Server, of_load: Fault) -> Fault {
             Ok(()) => std::thread::sleep(Duration::from_millis(10)),
         }
     }
+}
+
+/// The outcome of a trial under the server's own traffic in which the server ended; it began then.
+fn ended_with_its_server(began_ns: u64) -> Outcome {
+    let to_ns = monotonic_ns();
+    let breach = Breach {
+        guard: format!("{SERVER_ENDS} == 0"),
+        figure: SERVER_ENDS.into(),
+        value: 1.0,
+        limit: 0.0,
+        requests: 0,
+        seen_ns: to_ns,
+        slice_began_ns: began_ns,
+        certainty: Certainty::Counted,
+    };
+    let counted = Counted::Seen;
+    Outcome { counted, from_ns: began_ns, to_ns, breach: Some(breach), ..Outcome::default() }
 }
 
 /// What places each process of a server that runs already.

@@ -50,15 +50,21 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence.notes.extend(notes::of_added(study, trials));
     evidence.harm = harm::of(study, trials);
     if evidence.harm.is_some() {
-        take_out(&mut evidence, standing::harmful(study, trials));
+        let mut harmful = standing::harmful(study, trials);
+        for (arm, starved) in standing::of(&study.arms, trials) {
+            if matches!(starved, ArmStanding::Starved { .. }) {
+                harmful.entry(arm).or_insert(starved);
+            }
+        }
+        take_out(&mut evidence, harmful);
         evidence.traffic_jumps = jumps::of(trials);
         evidence.notes.extend(own_traffic_notes::of(&evidence, study, trials));
     }
     evidence
 }
 
-/// Takes arms that a guard ended out of everything that is claimed, in whichever block it did: of one that was judged by earlier blocks
-/// nothing that they say holds.
+/// Takes arms that a guard ended, or in which nothing was answered, out of everything that is claimed, in whichever block it did: of one
+/// that was judged by earlier blocks nothing that they say holds.
 fn take_out(evidence: &mut Evidence, harmful: BTreeMap<String, ArmStanding>) {
     let stays = |arm: &String| !harmful.contains_key(arm);
     evidence.against_baseline.retain(|contrast| stays(&contrast.arm));

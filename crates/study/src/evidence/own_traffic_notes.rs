@@ -37,7 +37,10 @@ fn ended(by: EndedBy) -> String {
             counted(trials, "trial")
         ),
         EndedBy::SlowRequests { so_far, most } => {
-            format!("{so_far} requests were slower than the guards on latency allow, and {most} was the most")
+            format!(
+                "{so_far} requests were slower than the guards on latency allow, and {most} was the most; where it ends depends on them, \
+                 so that figures of latency are biased against the arms that were tried"
+            )
         }
     };
     format!("the study ended before its last block: {why}")

@@ -7,16 +7,19 @@
 use std::collections::BTreeMap;
 
 use load::guard::Breach;
+use load::{LoadSpec, latency};
 use serde::{Deserialize, Serialize};
 
 use crate::arm::Role;
 use crate::case::Resolved;
+use crate::recipe::Recipe;
 use crate::trial::Trial;
 
 /// So many trials of the baseline that a guard ended end the study: then the guard does not fit the traffic.
 pub const MOST_BASELINE_BREACHES: usize = 2;
 
-/// Share of the requests of all trials that may be slower than the guards allow, where the recipe does not say how many.
+/// Share of the requests of all trials that may be slower than the guards allow, where the recipe does not say how many; more where guards
+/// let more pass ([`slow_share`]).
 pub const SLOW_SHARE: f64 = 0.01;
 
 /// A trial that a guard ended.
@@ -173,7 +176,16 @@ fn slow_requests(study: &Resolved, trials: &[Trial]) -> Option<SlowRequests> {
     Some(SlowRequests { so_far: others.fold(0, u64::saturating_add), most })
 }
 
-/// [`SLOW_SHARE`] of what all trials would see at the rate of the first whole trial of the baseline: fixed from then on, however the
+/// [`SLOW_SHARE`], or what the guards on quantiles let pass where that is more: a tenth, of one on p90 alone.
+pub fn slow_share(recipe: &Recipe) -> f64 {
+    let LoadSpec::OwnTraffic(own) = &recipe.load else { return SLOW_SHARE };
+    let pass = own.guards.iter().filter_map(|guard| latency::quantile_of(&guard.figure));
+    let least = pass.map(|quantile| 1.0 - quantile).reduce(f64::min);
+    // That of p99 is the same share, but for what is rounded off.
+    least.filter(|pass| *pass > SLOW_SHARE + 1e-9).unwrap_or(SLOW_SHARE)
+}
+
+/// [`slow_share`] of what all trials would see at the rate of the first whole trial of the baseline: fixed from then on, however the
 /// traffic goes.
 fn share_of_all(study: &Resolved, trials: &[Trial]) -> Option<u64> {
     let is_whole = |trial: &&Trial| trial.failed.is_none() && trial.breach.is_none();
@@ -183,14 +195,14 @@ fn share_of_all(study: &Resolved, trials: &[Trial]) -> Option<u64> {
     let budget = &study.recipe.budget;
     let trials: usize = study.order.iter().map(Vec::len).sum();
     let requests = per_s * (budget.window_s + budget.warm_up_cap_s) * trials as f64;
-    Some((requests * SLOW_SHARE).ceil().max(1.0) as u64)
+    Some((requests * slow_share(&study.recipe)).ceil().max(1.0) as u64)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use load::guard::Certainty;
+    use load::guard;
     use load::outcome::traffic::Traffic;
-    use load::{LoadSpec, guard};
 
     use super::*;
     use crate::case::tests::resolved;
@@ -267,6 +279,10 @@ pub(crate) mod tests {
         assert_eq!(ended(&study, &trials), Some(EndedBy::SlowRequests { so_far: 30, most: 30 }));
         study.recipe.harm.most_slow_requests = Some(31);
         assert_eq!(ended(&study, &trials), None);
+        assert!((slow_share(&study.recipe) - SLOW_SHARE).abs() < 1e-12, "of p99");
+        let LoadSpec::OwnTraffic(own) = &mut study.recipe.load else { panic!("another load") };
+        own.guards = vec!["latency_p90_us <= 20000".parse().unwrap()];
+        assert!((slow_share(&study.recipe) - 0.1).abs() < 1e-12, "what a guard allows is no harm");
         let unknown = of(&study, &[trial(&study, 0, Role::Candidate, false)]).unwrap();
         assert_eq!(unknown.slow_requests, None, "what is not counted is not 0");
     }

@@ -19,7 +19,7 @@ pub enum Crossing {
 use Crossing::{Disturbs, Outlasts, WithinSeconds};
 
 /// Why the threads and interrupts of a placement cross over.
-const AT_NEXT_WAKEUP: Crossing = WithinSeconds("a thread is moved at once, or when it next wakes");
+const AT_NEXT_WAKEUP: Crossing = WithinSeconds("it holds for a thread at once, or from when it next wakes");
 const AT_NEXT_INTERRUPT: Crossing = WithinSeconds("the next interrupt goes by it");
 const AT_NEXT_PACKET: Crossing = WithinSeconds("the next packet goes by it");
 const AT_NEXT_IDLE: Crossing = WithinSeconds("it holds from the next change of the CPU's state on");

@@ -14,7 +14,8 @@ pub struct HarmBudget {
     /// The study ends once a guard has ended so many trials of arms that are tried.
     pub most_breaches: usize,
     /// Requests in trials of other arms than the baseline that may be slower than the guards on latency allow; the study ends when they
-    /// are used up. Absent: 1 % of what its trials would see at the rate of the first trial of the baseline.
+    /// are used up. Absent: 1 % of what its trials would see at the rate of the first trial of the baseline, or what the guards let pass
+    /// where that is more (10 % of guards on latency_p90_us alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_slow_requests: Option<u64>,
 }

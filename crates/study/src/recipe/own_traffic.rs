@@ -55,6 +55,16 @@ impl Recipe {
                 "leave them out",
             );
         }
+        if let LoadSpec::OwnTraffic(own) = &self.load
+            && !own.metrics.is_empty()
+            && own.metrics_every_s * 2.0 > self.budget.window_s
+        {
+            return refused(
+                "load.metrics_every_s",
+                &format!("{} s between two readings is more than half of a window", own.metrics_every_s),
+                "read more often, or measure longer windows (--window): a figure needs two readings within one",
+            );
+        }
         match self.metric == Counted::Seen.rate() {
             false => Ok(()),
             true => refused(
@@ -236,7 +246,6 @@ mod tests {
             (format!("{PLACES}\nmis_tuning = {{ server = '0' }}").as_str(), "mis_tuning"),
             (format!("{PLACES}\nload_cpus = '1'").as_str(), "load CPUs"),
             (format!("{PLACES}\nbudget = {{ observed_blocks = 6 }}").as_str(), "observed_blocks"),
-            (format!("{PLACES}\nhosts = [{{ name = 'b' }}]").as_str(), "hosts"),
         ] {
             assert!(fault(more).object.contains(object), "{more}: {}", fault(more));
         }
@@ -250,6 +259,18 @@ mod tests {
         let mut started = recipe(PLACES);
         started.server.running = None;
         assert!(started.check_own_traffic().unwrap_err().remedy.contains("--running"));
+    }
+
+    #[test]
+    fn a_window_has_two_readings_of_what_the_server_states() {
+        let mut read = recipe(PLACES);
+        let LoadSpec::OwnTraffic(own) = &mut read.load else { panic!("another load") };
+        own.metrics = vec!["queue_len=command:x | gauge | regex (.*)".parse().unwrap()];
+        own.metrics_every_s = 0.5;
+        read.budget.window_s = 1.0;
+        read.check_own_traffic().unwrap();
+        read.budget.window_s = 0.9;
+        assert!(read.check_own_traffic().unwrap_err().object.contains("metrics_every_s"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn a_p99_of_ten_times_the_limit_is_a_breach_within_a_hundred_requests() {
     assert_eq!((breach.requests, breach.seen_ns, breach.slice_began_ns), (100, 500_000_000, 400_000_000));
     assert!((breach.value / 200_000.0 - 1.0).abs() < 0.001 && breach.limit == 20_000.0, "{breach:?}");
     assert_eq!(breach.certainty, Certainty::Inferred { false_breach: FALSE_BREACH });
-    assert_eq!((breach.guard.as_str(), guarding.slow_requests()), ("latency_p99_us <= 20000", 100));
+    assert_eq!((breach.guard.as_str(), guarding.slow_requests()), ("latency_p99_us <= 20000", Some(100)));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn the_usual_guards_end_gross_harm_of_each_kind_and_leave_traffic_like_the_basel
     let good = [("cpu_us_per_request", 50.0), ("errors", 0.0)];
     let mut same = usual();
     assert_eq!(alike(&mut same, 100, 100, 5_000, &good), None);
-    assert_eq!((same.not_judged(), same.slow_requests()), (vec![], 0));
+    assert_eq!((same.not_judged(), same.slow_requests()), (vec![], Some(0)));
     let slow = alike(&mut usual(), 100, 20, 100_000, &good).unwrap();
     assert!(
         slow.figure == "latency_p99_us" && slow.limit == 20_000.0 && slow.seen_ns <= 700_000_000,
@@ -113,7 +113,7 @@ fn one_stall_is_no_breach_however_many_requests_wait_for_its_end() {
         let (requests, latency_us) = if at == 4 { (1000, 200_000) } else { (100, 5_000) };
         assert_eq!(guarding.look(&slice(at * 100, at * 100 + 100, requests, latency_us, &[])), None);
     }
-    assert_eq!(guarding.slow_requests(), 1000);
+    assert_eq!(guarding.slow_requests(), Some(1000));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn what_is_counted_is_a_breach_in_the_slice_in_which_it_occurs() {
 fn a_latency_of_exactly_the_limit_is_within_it_whatever_the_step_of_the_histogram() {
     let mut guarding = guarding(&["latency_p50_us <= 123457"]);
     assert_eq!(alike(&mut guarding, 100, 20, 123_457, &[]), None);
-    assert_eq!(guarding.slow_requests(), 0);
+    assert_eq!(guarding.slow_requests(), Some(0));
 }
 
 #[test]
@@ -168,13 +168,34 @@ fn a_figure_that_is_to_be_at_least_something_is_compared_by_its_median() {
 fn a_guard_that_compares_nothing_is_said_to() {
     let mut guarding = Guarding::new(Guard::usual(), None).unwrap();
     assert_eq!(alike(&mut guarding, 20, 100, 9_000_000, &[("errors", 99.0)]), None);
-    assert_eq!(guarding.not_judged().len(), 3);
+    assert_eq!((guarding.not_judged().len(), guarding.slow_requests()), (3, None), "what is not counted is not 0");
     let mut guarding = super::tests::guarding(&["queue_len <= 10"]);
     assert_eq!(guarding.not_judged()[0].fact, "queue_len <= 10");
     guarding.look(&slice(0, 100, 1, 50, &[("queue_len", f64::NAN)]));
     assert_eq!(guarding.not_judged().len(), 1);
     guarding.look(&slice(100, 200, 1, 50, &[("queue_len", 1.0)]));
     assert!(guarding.not_judged().is_empty());
+}
+
+#[test]
+fn a_figure_of_the_server_is_compared_with_a_baseline_of_which_no_requests_were_seen() {
+    let figures = [("queue_len", 10.0), ("errors", 1.0)].map(|(name, value)| (name.to_string(), value));
+    let reference = Reference { figures: figures.into(), requests: 0 };
+    let texts = ["queue_len <= 2 x baseline", "errors <= baseline"];
+    let mut guarding = Guarding::new(guards(&texts), Some(reference)).unwrap();
+    assert!(guarding.not_judged().iter().any(|missing| missing.why.contains("no requests")));
+    let breach = alike(&mut guarding, 100, 0, 0, &[("queue_len", 100.0)]).unwrap();
+    assert_eq!((breach.figure.as_str(), breach.limit), ("queue_len", 20.0));
+}
+
+#[test]
+fn a_baseline_of_a_few_requests_bounds_no_quantile_and_that_is_said() {
+    let of = |requests| {
+        let figures = [("latency_p99_us".to_string(), 900.0)].into();
+        Guarding::new(guards(&["latency_p99_us <= 2 x baseline"]), Some(Reference { figures, requests }))
+    };
+    assert!(of(3).unwrap().not_judged()[0].why.contains("too few"));
+    assert!(alike(&mut of(30).unwrap(), 40, 20, 90_000, &[]).is_some());
 }
 
 #[test]

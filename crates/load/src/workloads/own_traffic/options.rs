@@ -18,7 +18,8 @@ const MOST_PORTS: usize = 64;
 const MOST_METRICS: usize = 64;
 
 /// Figures of requests as the kernel sees them.
-const OF_REQUESTS: [&str; 10] = [
+const OF_REQUESTS: [&str; 12] = [
+    "completed",
     "cpu_us_per_request",
     "latency_jitter_us",
     "latency_max_us",
@@ -29,6 +30,7 @@ const OF_REQUESTS: [&str; 10] = [
     "latency_p99_us",
     "latency_service_us",
     "latency_wait_us",
+    "requests_per_s",
 ];
 
 /// A server's own traffic, which is watched in slices of time.
@@ -263,9 +265,11 @@ mod tests {
 
     #[test]
     fn a_metric_has_no_name_of_a_figure_of_requests() {
-        let metrics = metrics(&["cpu_us_per_request=command:x | gauge | regex (.*)"]);
-        let fault = OwnTrafficLoad { metrics, ..OwnTrafficLoad::default() }.check().unwrap_err();
-        assert!(fault.remedy.contains("server_cpu_us_per_request"), "{fault}");
+        for name in ["cpu_us_per_request", "requests_per_s"] {
+            let metrics = metrics(&[&format!("{name}=command:x | gauge | regex (.*)")]);
+            let fault = OwnTrafficLoad { metrics, ..OwnTrafficLoad::default() }.check().unwrap_err();
+            assert!(fault.remedy.contains(&format!("server_{name}")), "{fault}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::slices::{Rest, Slices, Span, outcome};
 use crate::clock::monotonic_ns;
 use crate::drive::{BEGAN, Broken, Course, Document};
 use crate::guard::{Breach, Certainty, Guarding, Slice};
-use crate::outcome::latency::{Latency, quantile_of};
+use crate::outcome::latency::Latency;
 use crate::outcome::traffic::SliceSums;
 
 /// What does without requests.
@@ -190,12 +190,8 @@ impl Watching {
 
     /// What the run leaves. Where a guard ended it, nothing is done first that takes time: the machine is to be taken back.
     fn document(self, span: Span, end: End) -> Document {
-        let Self { load, asked, counting, guarding, slices, mut rest, .. } = self;
-        let acting = load.guards_that_act(counting.is_some());
-        // Those of a mean count none.
-        let counts = |figure: &str| quantile_of(figure).is_some() || figure == "latency_max_us";
-        let is_counted = acting.iter().any(|guard| counts(&guard.figure));
-        rest.slow_requests = is_counted.then(|| guarding.slow_requests());
+        let Self { asked, counting, guarding, slices, mut rest, .. } = self;
+        rest.slow_requests = guarding.slow_requests();
         add_missing(&mut rest.missing, &guarding.not_judged());
         let broken = match end {
             End::Breached(breach) => {

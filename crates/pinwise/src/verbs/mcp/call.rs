@@ -6,12 +6,13 @@ use std::time::Duration;
 use machine::{Class, Fault};
 use rmcp::model::JsonObject;
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 
 use super::arguments::{
     self, CaseArguments, CompareArguments, Detail, DiagnoseArguments, ExplainArguments, MOST_CASES,
     MapArguments, NoSubject, WatchArguments,
 };
-use super::case_folder::{CaseFolder, Cases};
+use super::case_folder::CaseFolder;
 use super::reply::Reply;
 use super::said::{self, Said};
 use super::tool_list::ToolName;
@@ -37,8 +38,8 @@ pub struct Asked {
 enum Work {
     /// A verb of pinwise.
     Verb { command: Vec<String>, at_most: Duration, saying: Saying },
-    /// A list that is there already.
-    Listed(Cases),
+    /// The list of the cases in a folder.
+    Listed(CaseFolder),
 }
 
 /// Checks the arguments of a call.
@@ -52,7 +53,7 @@ pub fn asked(tool: ToolName, arguments: JsonObject, cases: Option<&CaseFolder>) 
         ToolName::Watch => watch(arguments::read(tool.name(), arguments)?),
         ToolName::Cases => {
             let NoSubject { detail } = arguments::read(tool.name(), arguments)?;
-            Ok(Asked { detail, work: Work::Listed(folder(cases)?.list()) })
+            Ok(Asked { detail, work: Work::Listed(folder(cases)?.clone()) })
         }
         ToolName::Case => case(arguments::read(tool.name(), arguments)?, folder(cases)?),
         ToolName::Explain => explain(arguments::read(tool.name(), arguments)?, folder(cases)?),
@@ -72,7 +73,12 @@ impl Asked {
     pub async fn reply(self) -> Result<Reply, Fault> {
         let detail = self.detail;
         match self.work {
-            Work::Listed(cases) => {
+            Work::Listed(folder) => {
+                // Beside the runtime: thousands of files may have to be read, and other calls are answered meanwhile.
+                let listed = spawn_blocking(move || folder.list()).await;
+                let cases = listed.map_err(|error| {
+                    Fault::new(Class::Storage, "the list of cases", error, "report this as a bug of pinwise")
+                })?;
                 let said = said::cases::of(&cases);
                 let document = said.summary.clone();
                 Ok(Reply { said, document, detail })

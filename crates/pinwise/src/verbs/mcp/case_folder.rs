@@ -24,11 +24,14 @@ const MOST_ENTRIES: usize = 100_000;
 /// Cases that are listed.
 const MOST_CASES: usize = 200;
 
+/// The most that the files of a case may have together, bytes: a verb reads all of them.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// Cases of which the newest are listed.
 const MOST_READ: usize = 2_000;
 
 /// The folder.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CaseFolder {
     path: PathBuf,
 }
@@ -82,7 +85,7 @@ impl CaseFolder {
     /// The folder of the case with this id, an absolute path.
     ///
     /// # Errors
-    /// It is no id; there is no such case below the folder; a link is on the way or in it, which could lead elsewhere.
+    /// It is no id; there is no such case below the folder; a link is on the way or in it, which could lead elsewhere; it is too large.
     pub fn find(&self, id: &str) -> Result<PathBuf, Fault> {
         let refused = |cause: &str| {
             Fault::new(Class::Usage, format!("case {}", shown(id)), cause, "see the tool 'cases'")
@@ -102,8 +105,11 @@ impl CaseFolder {
         if !is_case(&path) {
             return Err(refused("that folder holds no case"));
         }
-        match has_links(&path) {
-            true => Err(refused("there is a link in it, or more files than are looked at")),
+        if has_links(&path) {
+            return Err(refused("there is a link in it, or more files than are looked at"));
+        }
+        match is_too_large(&path) {
+            true => Err(refused("its files have more than 256 MiB together: 'pinwise report' at a shell reads it")),
             false => Ok(path),
         }
     }
@@ -150,6 +156,12 @@ fn has_links(case: &Path) -> bool {
         }
     }
     false
+}
+
+/// Whether a verb that reads the case would take too much memory; its trials have files of their own, which are read one by one.
+fn is_too_large(case: &Path) -> bool {
+    let files = entries(case).filter_map(|entry| entry.metadata().ok()).filter(|about| about.is_file());
+    files.fold(0_u64, |all, about| all.saturating_add(about.len())) > MOST_BYTES
 }
 
 #[cfg(test)]
@@ -249,6 +261,16 @@ mod tests {
         assert!(folder.find("old").is_ok());
         symlink("/etc/passwd", case.join("trials/0001")).unwrap();
         assert!(folder.find("old").unwrap_err().cause.contains("link"));
+    }
+
+    #[test]
+    fn a_case_that_would_fill_the_memory_is_refused() {
+        let (place, folder) = folder();
+        let trials = std::fs::File::create(place.path().join("cases/old/trials.jsonl")).unwrap();
+        trials.set_len(1 << 40).unwrap();
+        assert!(folder.find("old").unwrap_err().cause.contains("256 MiB"));
+        trials.set_len(0).unwrap();
+        assert!(folder.find("old").is_ok());
     }
 
     #[test]

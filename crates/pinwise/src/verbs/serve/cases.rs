@@ -66,9 +66,10 @@ fn no_case(id: &str, cause: &str) -> Fault {
 /// As [`folder_of`], for a handler.
 ///
 /// # Errors
-/// As [`folder_of`], as something that does not exist.
+/// As [`folder_of`], as something that does not exist; the case is too large.
 pub(super) async fn folder(dir: PathBuf, id: String) -> Result<PathBuf, Refusal> {
-    let found = beside("the folder of a case", move || folder_of(&dir, &id)).await;
+    let find = move || folder_of(&dir, &id).and_then(|folder| entry::fits(&folder).map(|()| folder));
+    let found = beside("the folder of a case", find).await;
     found.map_err(|fault| match fault.class {
         Class::Usage => Refusal::NotFound(fault.object),
         _ => Refusal::Fault(fault),
@@ -77,21 +78,27 @@ pub(super) async fn folder(dir: PathBuf, id: String) -> Result<PathBuf, Refusal>
 
 /// The cases below `dir` in which `text` stands (in the id, or the name of the server or its host), those first that were written to
 /// last. Cases are read until `until`; of one whose turn has not come only the id is known, and more when the list is asked for again.
+/// Where there are very many, the older ones are searched by their id alone.
 ///
 /// # Errors
 /// The folder cannot be read.
 pub(super) fn list(dir: &Path, known: &Known, text: &str, until: Instant) -> Result<Value, Fault> {
     let search::Search { mut found, unnamed, is_whole } = search::below(dir)?;
-    let left_out = unnamed + found.len().saturating_sub(MOST);
-    found.truncate(MOST);
+    let text = text.to_lowercase();
+    let (in_all, mut newest) = (found.len(), 0..MOST);
+    found.retain(|found| {
+        newest.next().is_some() || !text.is_empty() && found.id.to_lowercase().contains(&text)
+    });
+    let left_out = unnamed + in_all - found.len();
     let mut known = known.0.lock().unwrap_or_else(PoisonError::into_inner);
     let there: HashSet<&Path> = found.iter().map(|found| found.folder.as_path()).collect();
     known.retain(|folder, _| there.contains(folder.as_path()));
     let entries: Vec<Entry> = found.iter().map(|found| read(&mut known, found, until)).collect();
-    let is_whole = is_whole && entries.iter().all(Entry::is_read);
-    let text = text.to_lowercase();
-    let cases: Vec<Entry> = entries.into_iter().filter(|entry| entry.has(&text)).collect();
-    Ok(json!({ "cases": cases, "left_out": left_out, "whole": is_whole }))
+    let is_read = entries.iter().all(Entry::is_read);
+    let mut cases: Vec<Entry> = entries.into_iter().filter(|entry| entry.has(&text)).collect();
+    let left_out = left_out + cases.len().saturating_sub(MOST);
+    cases.truncate(MOST);
+    Ok(json!({ "cases": cases, "left_out": left_out, "whole": is_read, "searched": is_whole }))
 }
 
 /// What is known of a case, or is now.

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use super::answers::{Answered, Refusal};
 use super::state::Served;
 use kept_plans::KeptPlans;
-use sent::{CaseToPlan, Nothing, PlanToApply, Sent};
+use sent::{CaseToPlan, Nothing, PlanToApply, Sent, ToConfirm};
 
 /// What a second request finds.
 const UNDER_WAY: &str = "a plan is being made, or a change is under way";
@@ -91,8 +91,8 @@ async fn apply(State(served): State<Served>, Sent(asked): Sent<PlanToApply>) -> 
     }
 }
 
-async fn confirm(State(served): State<Served>, Sent(Nothing {}): Sent<Nothing>) -> Answered {
-    served.changes.alone(steps::confirm()).await
+async fn confirm(State(served): State<Served>, Sent(asked): Sent<ToConfirm>) -> Answered {
+    served.changes.alone(steps::confirm(asked.session)).await
 }
 
 async fn undo(State(served): State<Served>, Sent(Nothing {}): Sent<Nothing>) -> Answered {

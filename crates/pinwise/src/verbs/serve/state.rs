@@ -11,6 +11,9 @@ use tokio::sync::{Mutex, Semaphore};
 use super::access::Access;
 use super::{cases, changes, live};
 
+/// Verbs that read cases at a time; a further one waits for its turn.
+const MOST_READING: usize = 4;
+
 /// What the requests share; a copy is the same one.
 #[derive(Clone)]
 pub(super) struct Served(Arc<Inner>);
@@ -23,6 +26,8 @@ pub(super) struct Inner {
     pub(super) access: Access,
     /// The cases as they were read last.
     pub(super) cases: cases::Known,
+    /// So many verbs at a time read cases: each takes memory of its own.
+    pub(super) reading: Semaphore,
     /// One report at a time is made: a large one takes much memory.
     pub(super) reporting: Semaphore,
     /// Where the figures of each second come from.
@@ -42,6 +47,7 @@ impl Served {
             dir,
             access,
             cases: cases::Known::default(),
+            reading: Semaphore::new(MOST_READING),
             reporting: Semaphore::new(1),
             live: live::Hub::default(),
             machine: Mutex::new(None),

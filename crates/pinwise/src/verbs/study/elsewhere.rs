@@ -9,7 +9,8 @@ use machine::{Class, Fault};
 use study::engine::prepare::free_dir;
 use study::{Case, Recipe};
 
-use super::{Args, CASES, usual_name};
+use super::args::Args;
+use super::{CASES, usual_name};
 use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};

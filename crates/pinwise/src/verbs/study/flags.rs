@@ -11,7 +11,8 @@ use study::recipe::factor::{AllAlike, EachCpu, Places};
 use study::recipe::place::Place;
 use study::recipe::{Direction, Factor, NeighbourSpec};
 
-use super::{Args, Better, own_traffic};
+use super::args::{Args, Better};
+use super::own_traffic;
 
 /// What tables call the two builds that `--server-b` compares.
 const FIRST_BUILD: &str = "server-a";

@@ -7,7 +7,7 @@ use study::Recipe;
 use study::recipe::factor::AllAlike;
 use study::recipe::{Budget, DoseOptions, Factor};
 
-use super::Args;
+use super::args::Args;
 use crate::notes::note;
 
 /// Length of a trial's window and of what may be left out before it, s: long enough for a quantile, short enough that the traffic of a

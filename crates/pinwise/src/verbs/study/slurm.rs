@@ -15,7 +15,8 @@ use study::recipe::Factor;
 use study::recipe::place::Place;
 use study::{Case, Recipe};
 
-use super::{Args, CASES, usual_name};
+use super::args::Args;
+use super::{CASES, usual_name};
 use crate::format::Format;
 use crate::notes::note;
 use crate::output;

@@ -1,4 +1,11 @@
-//! The load that drives nothing, beside a driver that is production and counts and times its requests itself.
+//! A server's own traffic. Here: the load that drives nothing, beside a driver that is production and counts and times its requests
+//! itself. In the files beside it: studies of real servers under load tools that pinwise knows nothing of.
+
+mod guarded;
+mod production;
+mod put_back;
+mod short_study;
+mod slow_cpu;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};

@@ -46,8 +46,10 @@ impl Cell {
         Self { name: name.into(), value: Value::Signed(Some(number)) }
     }
 
+    /// What is not finite is not known.
     pub(crate) fn real(name: impl Into<Cow<'static, str>>, number: impl Into<Option<f64>>) -> Self {
-        Self { name: name.into(), value: Value::Real(number.into()) }
+        let known: Option<f64> = number.into();
+        Self { name: name.into(), value: Value::Real(known.filter(|number| number.is_finite())) }
     }
 
     pub(crate) fn truth(name: impl Into<Cow<'static, str>>, truth: impl Into<Option<bool>>) -> Self {

@@ -3,10 +3,9 @@
 
 use std::io;
 
-use machine::Outside;
-
 use super::Written;
 use super::cell::{Cell, Value};
+use crate::spreadsheet::no_formula;
 
 pub(super) struct Csv<W: io::Write>(csv::Writer<W>);
 
@@ -42,29 +41,5 @@ fn words(value: &Value) -> String {
         Value::Signed(number) => or_empty(number.as_ref()),
         Value::Real(number) => or_empty(number.as_ref()),
         Value::Truth(truth) => or_empty(truth.as_ref()),
-    }
-}
-
-/// A text that spreadsheets show and do not compute: they take what begins with one of these for a formula, which may start programs. One
-/// that begins with a tab or a carriage return begins with a backslash by now.
-fn no_formula(text: &str) -> String {
-    let line = Outside(text).one_line();
-    let is_formula = line.starts_with(['=', '+', '-', '@']) && line.parse::<f64>().is_err();
-    if is_formula { format!("'{line}") } else { line.into_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_name_is_a_formula_and_numbers_stay_numbers() {
-        for formula in ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "-", "=1"] {
-            assert_eq!(no_formula(formula), format!("'{formula}"));
-        }
-        for text in ["-5", "+1.5e3", "nginx", "a=b", ""] {
-            assert_eq!(no_formula(text), text);
-        }
-        assert_eq!(no_formula("\t=1\r\n\x1b[2J"), "\\t=1\\r\\n\\u{1b}[2J");
     }
 }

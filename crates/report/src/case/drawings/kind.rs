@@ -61,7 +61,7 @@ impl Kind {
             Kind::Slow => "slow CPU",
             Kind::Worse => "worse than the other CPUs, not for the server alone",
             Kind::Fast => "faster than the other CPUs",
-            Kind::Pinned => "pinned, not distinguishable from the others",
+            Kind::Pinned => "pinned, not shown to differ from the other CPUs",
             Kind::Unpinned => "unpinned",
             Kind::Control => "positive control",
         }

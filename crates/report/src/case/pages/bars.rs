@@ -196,7 +196,8 @@ fn bar_data(html: &mut Html, evidence: &Evidence) {
         ]
     };
     let rows: Vec<Vec<Cell>> = evidence.arms.iter().map(row).collect();
-    let heads = ["arm", "cpu", "mean", "sd", "trials", "change_percent", "low_percent", "high_percent"];
+    let [mean, sd] = ["mean", "sd"].map(|what| format!("{what}_{}", evidence.metric));
+    let heads = ["arm", "cpu", &mean, &sd, "trials", "change_percent", "low_percent", "high_percent"];
     data_link(html, &format!("{} by CPU", evidence.metric), "bars.csv", &heads, &rows);
 }
 

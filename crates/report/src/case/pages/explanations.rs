@@ -167,8 +167,9 @@ fn data(html: &mut Html, place: usize, explanation: &Explanation, shown: &ShownT
     };
     let rows: Vec<Vec<Cell>> = shown.steps.iter().map(row).collect();
     let unit = explained::axis(explanation.basis);
-    let [against, arm] = [&explanation.against, &explanation.arm].map(|name| format!("{name}, {unit}"));
-    let heads = ["term", against.as_str(), arm.as_str(), "difference", "low", "high"];
+    let named = [explanation.against.as_str(), explanation.arm.as_str(), "difference", "low", "high"];
+    let named = named.map(|name| format!("{name}, {unit}"));
+    let heads: Vec<&str> = std::iter::once("term").chain(named.iter().map(String::as_str)).collect();
     data_link(html, &words::heading(explanation), &format!("{}.csv", explained::id(place)), &heads, &rows);
 }
 

@@ -46,7 +46,8 @@ fn data(html: &mut Html, case: &CaseView) {
     let rows: Vec<Vec<Cell>> = trials
         .iter()
         .map(|(trial, value)| {
-            let block = number(trial.block.saturating_add(1));
+            // Its number in the case, as in all other data.
+            let block = number(trial.block);
             vec![number(trial.index), block, Cell::Text(trial.arm.clone()), Cell::Number(Some(*value))]
         })
         .collect();

@@ -1,8 +1,8 @@
 // The data of a picture as comma-separated values (RFC 4180).
 
-// A text that spreadsheets show and do not compute, quoted where it has to be.
+// A text that spreadsheets show and do not compute, quoted where it has to be. Some have cells end at semicolons, too.
 function csvText(text) {
-  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const plain = text.replace(/^(?=[\t\r])|(^|;)(?=[" ]*[=+\-@\uff0b\uff0d\uff1d\uff20])/g, "$1'");
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 

@@ -20,6 +20,9 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         let how = "a guard ended it, and what it saw by then is shown whole".into();
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
     }
+    if outcome.intervals.is_empty() && outcome.traffic.is_some() {
+        return unseen(outcome, warm_up_cap_s);
+    }
     let Some(first) = outcome.intervals.first() else {
         let how = "the load tool reports only its final figure, so a slow start cannot be seen: use its own warm-up option";
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: None, capped: false, how: how.into() });
@@ -43,6 +46,16 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         ),
     };
     (from_ns, outcome.intervals.last().map_or(outcome.to_ns, |i| i.to_ns), warm_up)
+}
+
+/// The window of a server's own traffic of which no requests are seen: what the arm before left is not seen either, so that all that may be
+/// left out is.
+fn unseen(outcome: &Outcome, cap_s: f64) -> (u64, u64, WarmUp) {
+    let cap_ns = (cap_s.max(0.0) * 1e9) as u64;
+    let from_ns = outcome.from_ns.saturating_add(cap_ns).min(outcome.to_ns);
+    let left_out_s = from_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
+    let how = "requests are not seen, so that all that may be left out is".into();
+    (from_ns, outcome.to_ns, WarmUp { left_out_s: Some(left_out_s), capped: false, how })
 }
 
 /// What the intervals of the measured window say of the run's own mean: by batch means, since neighbouring intervals are alike.
@@ -124,6 +137,18 @@ mod tests {
         let (from_ns, _, warm_up) = measured(&outcome, 0.5);
         assert_eq!((from_ns, warm_up.left_out_s), (1_200_000_000, Some(0.2)));
         assert!(warm_up.how.contains("latency"), "{}", warm_up.how);
+    }
+
+    #[test]
+    fn where_requests_are_not_seen_all_that_may_be_left_out_is() {
+        let outcome = Outcome {
+            from_ns: 1_000_000_000,
+            to_ns: 5_000_000_000,
+            traffic: Some(Traffic::default()),
+            ..Outcome::default()
+        };
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 2.0);
+        assert_eq!((from_ns, to_ns, warm_up.left_out_s), (3_000_000_000, 5_000_000_000, Some(2.0)));
     }
 
     #[test]

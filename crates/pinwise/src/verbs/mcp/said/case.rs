@@ -251,7 +251,7 @@ mod tests {
         let is_worse = |line: &str| line.starts_with("- cpu 1 against ") && line.ends_with(": worse");
         let worse = said.words.lines().find(|line| is_worse(line)).unwrap();
         assert!(worse.contains("requests_per_s -") && worse.contains(" % [-"), "{}", said.words);
-        assert!(said.words.contains("intervals of 95 %; equal means within 3 %"), "{}", said.words);
+        assert!(said.words.contains("intervals of 96 %; equal means within 3 %"), "{}", said.words);
         assert!(said.words.contains("Finding: ") && said.summary["findings"][0]["standing"].is_string());
         assert!(said.summary["arms"][0].get("by_block").is_none());
     }

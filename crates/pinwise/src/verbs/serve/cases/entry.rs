@@ -1,7 +1,6 @@
 //! A case in the list: what is known of it without all of its files.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -95,16 +94,20 @@ fn of_id(found: &Found) -> Entry {
     Entry { id: found.id.clone(), modified_s: since_1970.map(|length| length.as_secs()), ..Entry::default() }
 }
 
-fn of_case(found: &Found, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
-    if Stamp::of(&found.folder).bytes() > MOST_BYTES {
-        let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
-        return Err(Fault::new(
-            Class::Storage,
-            found.folder.display(),
-            cause,
-            "read it at a shell: pinwise report",
-        ));
+/// Whether a case fits into the memory of a server beside others.
+///
+/// # Errors
+/// It does not.
+pub(super) fn fits(folder: &Path) -> Result<(), Fault> {
+    if Stamp::of(folder).bytes() <= MOST_BYTES {
+        return Ok(());
     }
+    let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
+    Err(Fault::new(Class::Storage, folder.display(), cause, "read it at a shell: pinwise report"))
+}
+
+fn of_case(found: &Found, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
+    fits(&found.folder)?;
     let case = Case::open(&found.folder)?;
     let headline = if is_late() { None } else { Some(answer(&case)?) };
     Ok(Entry {
@@ -179,9 +182,5 @@ impl Entry {
 
 /// Whether a process has the lock of a case; `None` where that cannot be found out, as in a folder of somebody else.
 fn is_held(folder: &Path) -> Option<bool> {
-    match OwnFolder::open(folder).ok()?.lock() {
-        Ok(_) => Some(false),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(true),
-        Err(_) => None,
-    }
+    OwnFolder::open(folder).ok()?.is_locked().ok()
 }

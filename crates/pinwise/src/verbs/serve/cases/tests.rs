@@ -155,3 +155,30 @@ async fn what_is_no_case_does_not_exist_for_a_handler() {
     let refused = folder(path, "../x".into()).await.unwrap_err();
     assert!(matches!(refused, Refusal::NotFound(id) if id == "../x"));
 }
+
+#[tokio::test]
+async fn a_case_that_would_fill_the_memory_is_listed_and_not_read() {
+    let (_dir, path) = place();
+    case(&path, "huge");
+    std::fs::File::create(path.join("huge/trials.jsonl")).unwrap().set_len(1 << 40).unwrap();
+    let listed = list(&path, &Known::default(), "", at_leisure()).unwrap();
+    let refused = folder(path, "huge".into()).await.unwrap_err();
+    let Refusal::Fault(fault) = refused else { panic!("{refused:?}") };
+    assert!(fault.class == Class::Storage && fault.cause.contains("256 MiB"), "{fault}");
+    assert_eq!(listed["cases"][0]["fault"]["cause"], fault.cause);
+}
+
+#[test]
+fn of_very_many_cases_the_newest_are_listed_and_the_others_are_found_by_their_path() {
+    let (_dir, path) = place();
+    (0..MOST).for_each(|n| case(&path, &format!("case-{n}")));
+    case(&path, "needle");
+    let study = std::fs::File::options().write(true).open(path.join("needle").join(STUDY)).unwrap();
+    study.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let of = |text: &str| list(&path, &Known::default(), text, Instant::now()).unwrap();
+    let all = of("");
+    assert_eq!((ids(&all).len(), &all["left_out"], &all["searched"]), (MOST, &json!(1), &json!(true)));
+    assert!(!ids(&all).contains(&"needle"));
+    let found = of("Needle");
+    assert_eq!((ids(&found), &found["left_out"]), (vec!["needle"], &json!(0)));
+}

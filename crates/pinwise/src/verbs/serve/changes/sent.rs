@@ -29,6 +29,14 @@ pub(super) struct PlanToApply {
     pub(super) confirm_within_s: u64,
 }
 
+/// What is to stay.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToConfirm {
+    /// The session that the page has shown: by now another one may wait in its place. Without it, whatever waits.
+    pub(super) session: Option<String>,
+}
+
 /// A request that is all said by its path: `{}`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -80,12 +80,15 @@ pub(super) async fn apply(kept: KeptPlan, within_s: u64) -> Result<Value, Refusa
     Ok(applied)
 }
 
-/// Lets stay what waits to be confirmed.
+/// Lets stay what waits to be confirmed; with a session, that one alone.
 ///
 /// # Errors
-/// Nothing waits, or its time is over.
-pub(super) async fn confirm() -> Result<Value, Refusal> {
-    let confirmed = said(own_verb::json(&["confirm".into()], CONFIRMING).await)?;
+/// Nothing waits, or its time is over; no session can have this id.
+pub(super) async fn confirm(session: Option<String>) -> Result<Value, Refusal> {
+    session.as_deref().map_or(Ok(()), can_be_a_session)?;
+    let mut arguments = vec!["confirm".to_string()];
+    arguments.extend(session.map(|session| format!("--session={session}")));
+    let confirmed = said(own_verb::json(&arguments, CONFIRMING).await)?;
     note!("pinwise: {}", outcome::of_confirm(&confirmed));
     Ok(confirmed)
 }
@@ -177,6 +180,17 @@ fn can_be_a_name(server: &str) -> Result<(), Fault> {
     }
 }
 
+fn can_be_a_session(id: &str) -> Result<(), Fault> {
+    let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    match is_plain && (1..=LONGEST_NAME).contains(&id.len()) {
+        true => Ok(()),
+        false => {
+            let remedy = "send the id that /api/status has";
+            Err(Fault::new(Class::Usage, "session", "no session has such an id", remedy))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,6 +221,14 @@ mod tests {
         assert!(can_be_a_name("nginx.service").is_ok() && can_be_a_name("--over").is_ok());
         for wrong in ["", "a\nb", "a\0b", &"x".repeat(LONGEST_NAME + 1)] {
             assert_eq!(can_be_a_name(wrong).unwrap_err().class, Class::Usage, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_of_a_session_is_short_and_plain() {
+        assert!(can_be_a_session("4711-12345").is_ok());
+        for wrong in ["", "a b", "a\0b", "../x", "a=b", &"x".repeat(LONGEST_NAME + 1)] {
+            assert_eq!(can_be_a_session(wrong).unwrap_err().class, Class::Usage, "{wrong:?}");
         }
     }
 }

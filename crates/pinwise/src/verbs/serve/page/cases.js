@@ -86,7 +86,7 @@ async function load(view, query, place, live, chosen) {
       const cases = inOrder(answer.cases ?? []);
       const said = news(view.cases, cases);
       if (said) live.textContent = said;
-      [view.cases, view.isWhole] = [cases, answer.whole !== false];
+      [view.cases, view.isWhole, view.isSearched] = [cases, answer.whole !== false, answer.searched !== false];
       view.chosen = query ? view.chosen : stillThere(view.chosen, cases);
       chosen();
       return draw(view, answer.left_out ?? 0, query, chosen, place);
@@ -101,16 +101,19 @@ async function load(view, query, place, live, chosen) {
 
 function draw(view, leftOut, query, chosen, place) {
   const reading = view.isWhole === false ? element("p", { class: "hint" }, "Some are still being read.") : null;
-  if (view.cases.length === 0 && reading) return reading;
+  const words = "Folders that cannot be read, and those beyond the first 50,000 names, were not searched.";
+  const unsearched = view.isSearched === false ? element("p", { class: "hint" }, words) : null;
+  if (view.cases.length === 0 && reading) return [reading, unsearched];
   if (view.cases.length === 0) {
-    return element("p", {}, query ? "No case matches." : "There is no case here yet. A study makes one: pinwise study -o CASE");
+    const none = query ? "No case matches." : "There is no case here yet. A study makes one: pinwise study -o CASE";
+    return [element("p", {}, none), unsearched];
   }
   const { frame, body } = table(counted(view.cases.length, "case"), COLUMNS);
   body.append(...view.cases.map((one) => row(COLUMNS, cells(one, view, chosen))));
-  const more =
-    leftOut > 0 ? element("p", { class: "hint" }, `${counted(leftOut, "more case")}: search for what they are called.`) : null;
+  const how = query ? "they were searched by their path alone, or are too many to list." : "search for what they are called.";
+  const more = leftOut > 0 ? element("p", { class: "hint" }, `${counted(leftOut, "more case")}: ${how}`) : null;
   keepPlace(place, frame);
-  return [frame, more, reading];
+  return [frame, more, reading, unsearched];
 }
 
 // A list that is drawn again while somebody works in it: the focus goes to the same control of the same case.

@@ -86,7 +86,7 @@ function countDown(view, session) {
     return noneWaits(view);
   }
   const deadline = deadlineOf(session.to_confirm_within_s, performance.now());
-  if (view.left === undefined) drawWaiting(view, session);
+  if (view.left === undefined || view.waitsFor !== session.session) drawWaiting(view, session);
   let before = view.left ?? null;
   const count = () => {
     const left = secondsLeft(deadline, performance.now());
@@ -111,6 +111,9 @@ function noneWaits(view) {
 }
 
 function drawWaiting(view, session) {
+  view.waitsFor = session.session;
+  // What is shown, and no other that may wait by then.
+  const asked = { session: session.session };
   view.clock = element("span", { class: "clock", "aria-hidden": "true" });
   const by = session.reverter_gone
     ? " What would take it back has gone: undo it by hand unless you keep it."
@@ -126,7 +129,7 @@ function drawWaiting(view, session) {
         { class: "tools" },
         control(
           view,
-          button("Confirm: keep it", () => step(view, "confirm", {}, "the confirmation", confirmed), { class: "primary" }),
+          button("Confirm: keep it", () => step(view, "confirm", asked, "the confirmation", confirmed), { class: "primary" }),
         ),
         control(
           view,
@@ -190,6 +193,7 @@ function applyPlan(view, planId, withinS) {
       .filter(({ fault }) => fault)
       .map(({ knob, fault }) => problemBox({ object: knob, cause: fault.cause, remedy: fault.remedy ?? "" }));
     view.plan.replaceChildren();
+    if (applied.acts_in_force === 0) return [element("p", {}, "Everything was so already: nothing was changed."), ...faults];
     view.isOurs = true;
     const acts =
       typeof applied.acts_in_force === "number" ? `${counted(applied.acts_in_force, "act")} in force.` : "It is in force.";

@@ -12,7 +12,6 @@ export function diagnoseSection() {
   const name = element("input", {
     id: "process",
     name: "process",
-    required: true,
     maxlength: "256",
     autocomplete: "off",
     spellcheck: "false",
@@ -46,17 +45,20 @@ export function diagnoseSection() {
     length,
     go,
   );
-  const hint = "By name or number: nginx, 4711, shop/web-7d9f. It is watched for the window, and what costs it time is listed.";
-  return section("diagnose", "Diagnose a process", element("p", { class: "hint" }, hint), form, answer);
+  const hint =
+    "By name or number: nginx, 4711, shop/web-7d9f; without one, the whole machine. " +
+    "It is watched for the window, and what costs it time is listed.";
+  return section("diagnose", "Diagnose a process, or the machine", element("p", { class: "hint" }, hint), form, answer);
 }
 
 async function run(process, forS, go, answer) {
-  if (!process) return;
+  const what = process || "the machine";
   go.disabled = true;
-  answer.replaceChildren(element("p", { class: "waiting" }, `Watching ${process} for ${forS} s\u2026`));
+  answer.replaceChildren(element("p", { class: "waiting" }, `Watching ${what} for ${forS} s\u2026`));
   try {
-    const path = `/api/diagnose?process=${encodeURIComponent(process)}&for_s=${forS}`;
-    answer.replaceChildren(...draw(await get(path, `the diagnosis of ${process}`)).filter(Boolean));
+    const named = process ? `process=${encodeURIComponent(process)}&` : "";
+    const path = `/api/diagnose?${named}for_s=${forS}`;
+    answer.replaceChildren(...draw(await get(path, `the diagnosis of ${what}`)).filter(Boolean));
   } catch (error) {
     if (!("remedy" in error)) throw error;
     answer.replaceChildren(problemBox(error));
@@ -73,7 +75,8 @@ function draw(found) {
     element("strong", {}, server ?? "the machine"),
     pids?.length ? ` (${grouped(pids.length)} ${pids.length === 1 ? "process" : "processes"})` : "",
     typeof windowS === "number" ? `, ${windowS.toFixed(1)} s: ` : ": ",
-    LIMITS[limit] ?? LIMITS.unknown,
+    // A machine as a whole has no limit of its own.
+    pids?.length ? (LIMITS[limit] ?? LIMITS.unknown) : "all CPUs were watched",
   );
   const none = element("p", {}, "No cause was found that takes a share that matters.");
   const all = causes?.length ? element("ol", { class: "causes" }, causes.map(cause)) : none;

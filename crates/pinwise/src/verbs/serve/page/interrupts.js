@@ -11,7 +11,7 @@ const NAMED = 4;
 
 // { part, put(event) }; `mark` gets the CPUs of the line that is chosen.
 export function interruptTable(mark) {
-  const { frame, body } = table("The 20 lines with most interrupts in the last second", COLUMNS);
+  const { frame, body } = table("Lines with most interrupts in the last second", COLUMNS);
   const note = element("p", { class: "waiting" }, "Waiting for the first second.");
   const names = new Map();
   const lines = new Map();

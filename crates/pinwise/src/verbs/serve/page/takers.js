@@ -3,7 +3,7 @@ import { element, figure, missingList, table } from "./dom.js";
 import { DASH, duration, ranges, share, words } from "./pure/figures.js";
 import { liveRows } from "./live_rows.js";
 import { problemBox } from "./notice.js";
-import { ofFault } from "./pure/problem.js";
+import { hindrances, ofFault } from "./pure/problem.js";
 
 const COLUMNS = [
   { name: "Who" },
@@ -41,16 +41,15 @@ export function takerTable() {
       const said = fault ?? error;
       const known = Array.isArray(takers);
       frame.hidden = !known || takers.length === 0;
-      note.hidden = !known;
-      note.textContent = noteOf(takers, windowS);
+      note.textContent = known ? noteOf(takers, windowS) : "Who had the CPUs is not known.";
       if (known) put(takers.slice(0, MOST));
       // The same reason comes every five seconds, and is spoken once.
-      const key = JSON.stringify([said, missing]);
+      const key = JSON.stringify([known, said, missing]);
       if (key === failed) return;
       failed = key;
       const gaps = known
         ? missingList(missing)
-        : (missing ?? []).map((gap) => element("p", {}, figure(DASH, gap.why), ` ${gap.fact}: ${gap.why}`));
+        : hindrances(missing).map((gap) => element("p", {}, figure(DASH, gap.why), ` ${gap.fact}: ${gap.why}`));
       why.replaceChildren(...[said && problemBox(ofFault(said, "who had the CPUs")), gaps].flat().filter(Boolean));
     },
   };

@@ -52,6 +52,7 @@ pub(in super::super) async fn result(
     InAddress(id): InAddress<String>,
 ) -> Answered {
     let folder = cases::folder(served.dir.clone(), id).await?;
+    let _turn = served.reading.acquire().await;
     Ok(Json(own_verb::json(&["explain".into(), argument(&folder)?], AT_MOST).await?))
 }
 
@@ -79,6 +80,7 @@ pub(in super::super) async fn compare(State(served): State<Served>, Query(asked)
     for id in ids {
         arguments.push(argument(&cases::folder(served.dir.clone(), id).await?)?);
     }
+    let _turn = served.reading.acquire().await;
     Ok(Json(own_verb::json(&arguments, AT_MOST).await?))
 }
 

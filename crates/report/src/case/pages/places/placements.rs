@@ -23,7 +23,7 @@ pub enum Outcome {
     Harmful,
     /// The others are compared with it.
     Reference,
-    /// It is compared with nothing, or not yet.
+    /// It is compared with nothing, not yet, or with what ran elsewhere.
     NotCompared,
 }
 
@@ -115,10 +115,12 @@ fn tried<'a>(
 ) -> Tried<'a> {
     let standing = evidence.standings.get(&arm.name);
     let outcome = match (contrast.map(|contrast| contrast.verdict), standing) {
-        _ if arm.role == Role::Baseline => Outcome::Reference,
         (_, Some(ArmStanding::Starved { .. })) => Outcome::Starved,
         (_, Some(ArmStanding::Harmful { .. })) => Outcome::Harmful,
-        (_, Some(ArmStanding::Misplaced { .. })) | (Some(Verdict::NotAsAsked), None) => Outcome::Elsewhere,
+        (_, Some(ArmStanding::Misplaced { .. })) => Outcome::Elsewhere,
+        _ if arm.role == Role::Baseline => Outcome::Reference,
+        // It ran as asked, and what it would be held against did not.
+        (Some(Verdict::NotAsAsked), None) => Outcome::NotCompared,
         (Some(Verdict::Better), None) => Outcome::Better,
         (Some(Verdict::Worse), None) => Outcome::Worse,
         (Some(Verdict::Equal), None) => Outcome::Equal,
@@ -133,6 +135,7 @@ fn tried<'a>(
 #[cfg(test)]
 mod tests {
     use machine::Placement;
+    use study::Misplaced;
 
     use super::*;
 
@@ -173,9 +176,19 @@ mod tests {
     #[test]
     fn a_server_that_answered_nothing_or_ran_elsewhere_has_no_figure() {
         let starved = ArmStanding::Starved { trials: 3, of: 3 };
+        let how = Misplaced::Elsewhere { asked: CpuSet::single(0), ran_on: CpuSet::single(1) };
+        let misplaced = ArmStanding::Misplaced { trials: 3, of: 3, how };
         let outcome_starved = outcome(None, Role::Candidate, Some(starved));
-        let elsewhere = outcome(Some(Verdict::NotAsAsked), Role::Candidate, None);
+        let elsewhere = outcome(Some(Verdict::NotAsAsked), Role::Candidate, Some(misplaced.clone()));
         assert_eq!((outcome_starved, elsewhere), (Outcome::Starved, Outcome::Elsewhere));
         assert!(!outcome_starved.has_figure() && !elsewhere.has_figure());
+        assert_eq!(outcome(None, Role::Baseline, Some(misplaced)), Outcome::Elsewhere);
+    }
+
+    #[test]
+    fn where_the_baseline_alone_ran_elsewhere_nothing_is_said_of_the_others() {
+        let held_against_it = outcome(Some(Verdict::NotAsAsked), Role::Candidate, None);
+        assert_eq!(held_against_it, Outcome::NotCompared);
+        assert!(!held_against_it.has_figure());
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use study::evidence::Whose;
-use study::{Facts, Verdict};
+use study::{Facts, Role, Verdict};
 
 use super::Shown;
 use super::placements::{Outcome, Tried};
 use crate::case::headline::sentence_start;
 use crate::case::heat::interrupt_share::Unknown;
+use crate::case::result_words;
 use crate::number;
 
 /// What came of a placement.
@@ -26,13 +27,16 @@ pub(super) fn outcome(outcome: Outcome, margin: f64) -> String {
     }
 }
 
-/// What came of this one, with whose loss it is where that is not the server's.
+/// What came of this one, with whose loss it is where that is not the server's. What is no claim has the word of the other tables.
 pub(super) fn of_tried(tried: &Tried, margin: f64) -> String {
-    let whose = tried.contrast.and_then(|contrast| contrast.whose);
     let words = outcome(tried.outcome, margin);
-    match (tried.outcome, whose) {
+    let Some(contrast) = tried.contrast else { return words };
+    match (tried.outcome, contrast.whose) {
+        (Outcome::CannotTell, _) => result_words::verdict(contrast.verdict).into(),
         (Outcome::Worse, Some(Whose::Load)) => format!("{words}, and the load loses the time"),
-        (Outcome::Worse, Some(Whose::Inseparable)) => format!("{words}, not for the server alone"),
+        (Outcome::Worse, Some(Whose::Inseparable)) => {
+            format!("{words}, and the trials do not show whether the server or the load loses the time")
+        }
         _ => words,
     }
 }
@@ -54,12 +58,13 @@ pub(super) fn caption(
     let baseline = facts.evidence.baseline();
     if placements.is_empty() {
         sentences
-            .push("No arm keeps the server on CPUs of its own, so there is no result of a CPU.".to_string());
+            .push("No arm names CPUs for the server as a whole, so there is no result of a CPU.".to_string());
     }
-    let reference = placements.cpus.iter().find_map(|(_, tried)| Some(&tried.contrast?.reference));
+    let with_figure = placements.cpus.iter().filter(|(_, tried)| tried.outcome.has_figure());
+    let reference = with_figure.filter_map(|(_, tried)| tried.contrast).map(|of| &of.reference).next();
     if let Some(reference) = reference {
         sentences.push(format!(
-            "Sign and number of a CPU: the figure with the server there against {reference}, in brackets where it is not decided."
+            "Sign and number of a CPU: the figure with the server there against {reference}, in brackets where it is no claim."
         ));
     }
     if !shown.lettered.is_empty() {
@@ -70,14 +75,27 @@ pub(super) fn caption(
         let placements = number::counted(left_out, "further placement");
         sentences.push(format!("{placements} of the study have no letter."));
     }
+    sentences.extend(not_drawn(facts, shown));
     sentences.extend(best(shown, baseline));
     sentences.extend(of_interrupts(facts, interrupts));
     sentences.join(" ")
 }
 
+/// Arms that are compared beside the placements, and have no place in the picture.
+fn not_drawn(facts: &Facts, shown: &Shown) -> Option<String> {
+    let candidates = facts.study.arms.iter().filter(|arm| arm.role == Role::Candidate);
+    let without = candidates.filter(|arm| arm.placement.server_cpus.is_none()).count();
+    (without > 0 && !shown.placements.is_empty()).then(|| {
+        format!("Not drawn, because no CPUs are named for the server: {}.", number::counted(without, "arm"))
+    })
+}
+
 fn best(shown: &Shown, baseline: &str) -> Option<String> {
     let placements = shown.placements;
     let Some(best) = placements.best else {
+        if placements.better > 0 && !placements.is_empty() {
+            return Some(format!("What gains most over {baseline} is not drawn, so that nothing has a star."));
+        }
         let mut compared = placements.cpus.iter().map(|(_, tried)| tried).chain(&placements.sets);
         let are_judged = compared.any(|tried| tried.outcome.has_figure());
         let none = are_judged && placements.better == 0;
@@ -85,7 +103,9 @@ fn best(shown: &Shown, baseline: &str) -> Option<String> {
     };
     let most = match placements.better {
         1 => "the only one that is shown to be better".to_string(),
-        n => format!("the most of {n} that are shown to be better"),
+        n => format!(
+            "the most of {n} that are shown to be better (that it is better than the others of them is not tested)"
+        ),
     };
     let change = number::change_with_interval(best.ratio, best.interval);
     Some(format!(
@@ -105,12 +125,17 @@ fn of_interrupts(facts: &Facts, interrupts: &Result<BTreeMap<u32, f64>, Unknown>
         ],
         Ok(_) => {
             let what = "The bar at the lower edge of a CPU is the share of its time that interrupts and softirqs take (/proc/stat, median \
-                        over all trials).";
-            let by_ticks = facts.machine.kernel.irq_time_accounting == Some(false);
-            let caveat = by_ticks.then(|| {
-                "This kernel samples that time at ticks (IRQ_TIME_ACCOUNTING is off), so that the shares can be too low.".to_string()
-            });
-            std::iter::once(what.to_string()).chain(caveat).collect()
+                        over all trials, wherever the server ran in them).";
+            let caveat = match facts.machine.kernel.irq_time_accounting {
+                Some(true) => None,
+                Some(false) => Some(
+                    "This kernel samples that time at ticks (IRQ_TIME_ACCOUNTING is off), so that the shares can be too low.",
+                ),
+                None => Some(
+                    "Whether this kernel samples that time at ticks (IRQ_TIME_ACCOUNTING) is not known; if it does, the shares can be too low.",
+                ),
+            };
+            std::iter::once(what).chain(caveat).map(String::from).collect()
         }
     }
 }

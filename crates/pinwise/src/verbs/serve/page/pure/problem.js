@@ -52,3 +52,9 @@ export const ofFault = (fault, object = "pinwise") =>
     remedy: fault.remedy ?? "",
     className: fault.class,
   });
+
+// Of the facts that are missing, those for which it cannot be seen who had the CPUs; all of them where none is known to be the reason.
+export function hindrances(missing) {
+  const reasons = (missing ?? []).filter(({ id }) => id === "kernel-events");
+  return reasons.length ? reasons : (missing ?? []);
+}
