@@ -89,7 +89,9 @@ fn every_table_of_a_case_has_the_columns_of_the_page_and_its_figures() {
     for (table, mut named) in lists {
         if table == "trials" {
             // `failed` is a column already: why a trial failed.
-            let column = |figure: &String| if named.contains(figure) { format!("figure_{figure}") } else { figure.clone() };
+            let column = |figure: &String| {
+                if named.contains(figure) { format!("figure_{figure}") } else { figure.clone() }
+            };
             let of_figures: Vec<String> = figures.iter().map(column).collect();
             named.extend(of_figures);
         }

@@ -2,12 +2,12 @@
 
 use machine::{Class, Fault, Missing};
 
-use super::judge::Judge;
-use super::sequential::Found;
 use super::FALSE_BREACH;
 use super::bound::Guard;
 use super::breach::{Breach, Certainty};
+use super::judge::Judge;
 use super::seen::{Reference, Slice};
+use super::sequential::Found;
 
 /// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early.
 const LEAST_BLOCK_NS: u64 = 90_000_000;

@@ -2,10 +2,10 @@
 
 use machine::Missing;
 
-use super::check::{MEAN_LATENCIES, Subject};
-use super::sequential::{Found, Sequential, What, beyond_quantile, errors_like, slower_than};
 use super::bound::{Guard, Limit, Relation};
+use super::check::{MEAN_LATENCIES, Subject};
 use super::seen::{Reference, Slice};
+use super::sequential::{Found, Sequential, What, beyond_quantile, errors_like, slower_than};
 use crate::outcome::latency::Latency;
 
 /// The share of the baseline's rate of requests below which the cost of a request is not compared.
@@ -49,10 +49,7 @@ impl Judge {
             Some(Subject::Quantile(quantile)) => {
                 let allowed = of.map_or(1.0 - quantile, |of| beyond_quantile(quantile, of.requests, half));
                 if let Some(of) = of.filter(|_| allowed > BEYOND_AT_MOST) {
-                    let why = format!(
-                        "the baseline had {} requests, too few for this quantile",
-                        of.requests
-                    );
+                    let why = format!("the baseline had {} requests, too few for this quantile", of.requests);
                     return Err(Missing::new(&guard, why));
                 }
                 let latency = Box::new(Latency::new());

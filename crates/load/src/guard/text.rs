@@ -8,8 +8,8 @@ use machine::{Class, Fault};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::check::{is_name, is_number};
 use super::bound::{Guard, Limit, Relation};
+use super::check::{is_name, is_number};
 
 /// How long a guard may be, bytes.
 const LONGEST: usize = 200;

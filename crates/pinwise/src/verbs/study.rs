@@ -10,14 +10,14 @@ use std::path::Path;
 
 use machine::untrusted::file::read_text;
 use machine::{Class, Fault};
+use study::Recipe;
 use study::case::abandoned;
 use study::engine::prepare::{Draft, Request, free_dir};
 use study::engine::requirements;
-use study::Recipe;
 
+pub use self::args::Args;
 use crate::notes::note;
 use crate::output::{self, Answer};
-pub use self::args::Args;
 use crate::{discarded_case, escape, interrupt, pilot, reboots, screening};
 
 /// Folder of the cases that nobody names.

@@ -74,7 +74,8 @@ fn a_plan_is_shown_applied_confirmed_and_undone() {
     let second = server.apply(&plan, 600).answer();
     assert_eq!((second.status, sleeper.cpus().as_str()), (409, "0"), "{}", second.text());
     for (session, status) in [("1-1", 409), ("--help", 409), ("../x", 400)] {
-        let other = server.change("/api/changes/confirm", &json!({ "session": session }).to_string()).answer();
+        let other =
+            server.change("/api/changes/confirm", &json!({ "session": session }).to_string()).answer();
         assert_eq!((other.status, place.sessions()), (status, 1), "{session}: {}", other.text());
     }
     let shown = json!({ "session": applied["session"] }).to_string();

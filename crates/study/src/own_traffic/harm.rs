@@ -200,8 +200,8 @@ fn share_of_all(study: &Resolved, trials: &[Trial]) -> Option<u64> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use load::guard::Certainty;
     use load::guard;
+    use load::guard::Certainty;
     use load::outcome::traffic::Traffic;
 
     use super::*;

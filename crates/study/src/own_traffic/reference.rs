@@ -50,9 +50,8 @@ mod tests {
             cut_short,
             disturbed,
         ];
-        let last = |trials: &[Trial]| {
-            trials.iter().fold(None, |known, trial| after(&study.arms, trial, known))
-        };
+        let last =
+            |trials: &[Trial]| trials.iter().fold(None, |known, trial| after(&study.arms, trial, known));
         let found = last(&trials).unwrap();
         assert_eq!((found.requests, found.figures["latency_p99_us"]), (200, 900.0));
         assert_eq!(last(&trials[2..4]), None);

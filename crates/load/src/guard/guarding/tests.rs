@@ -168,7 +168,11 @@ fn a_figure_that_is_to_be_at_least_something_is_compared_by_its_median() {
 fn a_guard_that_compares_nothing_is_said_to() {
     let mut guarding = Guarding::new(Guard::usual(), None).unwrap();
     assert_eq!(alike(&mut guarding, 20, 100, 9_000_000, &[("errors", 99.0)]), None);
-    assert_eq!((guarding.not_judged().len(), guarding.slow_requests()), (3, None), "what is not counted is not 0");
+    assert_eq!(
+        (guarding.not_judged().len(), guarding.slow_requests()),
+        (3, None),
+        "what is not counted is not 0"
+    );
     let mut guarding = super::tests::guarding(&["queue_len <= 10"]);
     assert_eq!(guarding.not_judged()[0].fact, "queue_len <= 10");
     guarding.look(&slice(0, 100, 1, 50, &[("queue_len", f64::NAN)]));

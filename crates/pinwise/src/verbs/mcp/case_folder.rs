@@ -109,7 +109,9 @@ impl CaseFolder {
             return Err(refused("there is a link in it, or more files than are looked at"));
         }
         match is_too_large(&path) {
-            true => Err(refused("its files have more than 256 MiB together: 'pinwise report' at a shell reads it")),
+            true => Err(refused(
+                "its files have more than 256 MiB together: 'pinwise report' at a shell reads it",
+            )),
             false => Ok(path),
         }
     }

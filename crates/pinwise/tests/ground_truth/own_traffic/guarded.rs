@@ -61,7 +61,11 @@ fn ended_at_the_first_check(dir: &Path) -> u64 {
     let (deciding, before) = outcome.intervals.split_last().unwrap();
     // Histograms have three digits.
     let is_slow = |slice: &&Interval| slowest_us(slice) > 1.01 * LIMIT_US;
-    assert_eq!(before.iter().filter(is_slow).count(), 0, "an earlier check had the harm before it: {breach:?}");
+    assert_eq!(
+        before.iter().filter(is_slow).count(),
+        0,
+        "an earlier check had the harm before it: {breach:?}"
+    );
     assert_eq!((breach.slice_began_ns, breach.seen_ns), (deciding.from_ns, deciding.to_ns));
     assert_eq!(outcome.to_ns, breach.seen_ns, "no slice follows");
     assert!(breach.seen_ns - breach.slice_began_ns <= MOST_NS, "{breach:?}");

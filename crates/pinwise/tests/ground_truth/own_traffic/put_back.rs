@@ -25,7 +25,9 @@ mod soak {
         let mut command = bench.command(&arguments);
         let study = Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         // The first two trials may be the baseline, which moves nothing.
-        wait_at_most(Duration::from_secs(30), "an arm that moves the server", || production.state() != before);
+        wait_at_most(Duration::from_secs(30), "an arm that moves the server", || {
+            production.state() != before
+        });
         // Until its load watches.
         std::thread::sleep(Duration::from_secs(1));
         (study, before)

@@ -94,7 +94,9 @@ fn best(shown: &Shown, baseline: &str) -> Option<String> {
     let placements = shown.placements;
     let Some(best) = placements.best else {
         if placements.better > 0 && !placements.is_empty() {
-            return Some(format!("What gains most over {baseline} is not drawn, so that nothing has a star."));
+            return Some(format!(
+                "What gains most over {baseline} is not drawn, so that nothing has a star."
+            ));
         }
         let mut compared = placements.cpus.iter().map(|(_, tried)| tried).chain(&placements.sets);
         let are_judged = compared.any(|tried| tried.outcome.has_figure());
