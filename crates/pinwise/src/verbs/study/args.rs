@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "ROLE=HOST,...")]
     pub(super) host: Vec<String>,
     #[command(flatten)]
-    pub(super) slurm: slurm::Flags,
+    pub(super) slurm: SlurmFlags,
     /// Command line of the load tool, for --load command; {port}, {address}, {cpu} and {cpus} are filled in
     #[arg(long, value_name = "CMD")]
     pub(super) command: Option<String>,
@@ -212,4 +212,25 @@ pub(super) enum Traffic {
 pub(super) enum Better {
     Higher,
     Lower,
+}
+
+// Flags of a study on nodes of Slurm.
+#[derive(Debug, clap::Args)]
+pub(super) struct SlurmFlags {
+    /// Run the study as a job of Slurm: the server on its first node, the load on the others. Outside of an allocation this submits
+    /// the job; within one it runs there (docs/slurm.md)
+    #[arg(long, conflicts_with = "reboot")]
+    pub(super) slurm: bool,
+    /// Nodes to ask Slurm for, that of the server included; without it: one more than the recipe has hosts, or 2
+    #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) slurm_nodes: Option<u32>,
+    /// Processes of the load on each of its nodes; without it: as many as the recipe gives its hosts, or 1
+    #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(super) slurm_processes: Option<u32>,
+    /// Print the script for sbatch, and submit nothing
+    #[arg(long, requires = "slurm", conflicts_with = "print_recipe")]
+    pub(super) print_script: bool,
+    /// With --slurm: options of sbatch, which win over those of the script (-- --partition=NAME --time=60)
+    #[arg(last = true, requires = "slurm", value_name = "OPTION OF SBATCH")]
+    pub(super) sbatch: Vec<String>,
 }

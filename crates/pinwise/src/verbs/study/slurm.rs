@@ -15,7 +15,7 @@ use study::recipe::Factor;
 use study::recipe::place::Place;
 use study::{Case, Recipe};
 
-use super::args::Args;
+use super::args::{Args, SlurmFlags};
 use super::{CASES, usual_name};
 use crate::format::Format;
 use crate::notes::note;
@@ -24,27 +24,6 @@ use crate::run_case::own_binary;
 
 /// Nodes that are asked for where neither flags nor recipe say their number: one for the server, one for the load.
 const USUAL_NODES: u32 = 2;
-
-// Flags of a study on nodes of Slurm.
-#[derive(Debug, clap::Args)]
-pub(super) struct Flags {
-    /// Run the study as a job of Slurm: the server on its first node, the load on the others. Outside of an allocation this submits
-    /// the job; within one it runs there (docs/slurm.md)
-    #[arg(long, conflicts_with = "reboot")]
-    pub(super) slurm: bool,
-    /// Nodes to ask Slurm for, that of the server included; without it: one more than the recipe has hosts, or 2
-    #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    slurm_nodes: Option<u32>,
-    /// Processes of the load on each of its nodes; without it: as many as the recipe gives its hosts, or 1
-    #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=256))]
-    slurm_processes: Option<u32>,
-    /// Print the script for sbatch, and submit nothing
-    #[arg(long, requires = "slurm", conflicts_with = "print_recipe")]
-    print_script: bool,
-    /// With --slurm: options of sbatch, which win over those of the script (-- --partition=NAME --time=60)
-    #[arg(last = true, requires = "slurm", value_name = "OPTION OF SBATCH")]
-    sbatch: Vec<String>,
-}
 
 /// What was submitted.
 #[derive(Debug, Serialize)]
@@ -79,7 +58,7 @@ pub(super) fn placed(args: &Args, recipe: Recipe) -> Result<Option<Recipe>, Faul
 }
 
 /// The recipe on the nodes of an allocation; says where what runs, and what this job does not vary.
-fn within(flags: &Flags, recipe: Recipe, allocation: &Allocation) -> Result<Recipe, Fault> {
+fn within(flags: &SlurmFlags, recipe: Recipe, allocation: &Allocation) -> Result<Recipe, Fault> {
     let recipe = on_nodes(flags, recipe, allocation)?;
     let Allocation { job, here, .. } = allocation;
     if recipe.hosts.is_empty() {
@@ -100,7 +79,7 @@ fn within(flags: &Flags, recipe: Recipe, allocation: &Allocation) -> Result<Reci
 }
 
 /// The server on this node, and the load on the others.
-fn on_nodes(flags: &Flags, mut recipe: Recipe, allocation: &Allocation) -> Result<Recipe, Fault> {
+fn on_nodes(flags: &SlurmFlags, mut recipe: Recipe, allocation: &Allocation) -> Result<Recipe, Fault> {
     if !flags.sbatch.is_empty() {
         let cause = format!("job {} has its nodes already", allocation.job);
         return Err(Fault::new(Class::Usage, "options of sbatch", cause, "leave -- and what follows it out"));
@@ -294,7 +273,7 @@ mod tests {
     #[test]
     fn an_allocation_becomes_the_hosts_of_the_recipe() {
         let allocation = Allocation { job: 7, nodes: vec!["n1".into(), "n2".into()], here: "n1".into() };
-        let flags = |sbatch: Vec<String>| Flags {
+        let flags = |sbatch: Vec<String>| SlurmFlags {
             slurm: true,
             slurm_nodes: None,
             slurm_processes: Some(2),
