@@ -133,7 +133,8 @@ fn a_lost_datagram_is_a_failed_message() {
 
 #[test]
 fn nobody_there_is_reported_over_each_transport() {
-    let at = { Echo::start().at };
+    // A port that a server has left may be another test's by now; nobody is at this one.
+    let at = SocketAddr::from(([127, 213, 7, 1], 9));
     for transport in TRANSPORTS {
         let document =
             LatencyLoad { seconds: 30.0, ..short(transport) }.drive(at, Course::default()).unwrap();
