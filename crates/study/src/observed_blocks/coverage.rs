@@ -14,7 +14,8 @@ const IN_COMMON: f64 = 0.5;
 /// Why the account does not explain the server: counters of its processes show more CPU time than the account has, so that it did not see
 /// all of its threads. `None`: it did, or nothing shows it (no account, no counters, another time).
 ///
-/// Both windows begin and end at instants of their own, so rates are compared.
+/// Both windows begin and end at instants of their own, so rates are compared. A server that a quota throttles runs in bursts, one of which may lie
+/// wholly in the time that only the counters cover; then there has to be more than fits in there.
 pub fn unseen_threads(situation: &Situation) -> Option<Missing> {
     let account = situation.account.as_ref()?;
     let counted_cpus = counted_cpus(&situation.observation)?;
@@ -22,7 +23,7 @@ pub fn unseen_threads(situation: &Situation) -> Option<Missing> {
         return None;
     }
     let (account_s, counted_s) = (cpu_time_s(account), counted_cpus * account.window_s);
-    let more_s = counted_s - account_s;
+    let more_s = counted_s - account_s - burst_s(account, &situation.observation);
     let is_less = more_s > MORE * account_s && more_s > AT_LEAST_CPUS * account.window_s;
     is_less.then(|| {
         let why = format!(
@@ -30,6 +31,18 @@ pub fn unseen_threads(situation: &Situation) -> Option<Missing> {
         );
         Missing::new("where the time of the server's threads went", why).identified(FactId::ServerThreads)
     })
+}
+
+/// The most CPU time that a throttled server can have had while only the counters counted, s; 0 for one that was not throttled.
+fn burst_s(account: &Account, observation: &Observation) -> f64 {
+    let is_throttled = |thread: &ThreadAccount| thread.throttled.total_ns > 0;
+    let threads = account.threads.iter().chain(account.together.as_ref());
+    if !threads.into_iter().any(is_throttled) {
+        return 0.0;
+    }
+    let before_ns = account.from_ns.saturating_sub(observation.from_ns);
+    let after_ns = observation.to_ns.saturating_sub(account.to_ns);
+    account.cpus.len().max(1) as f64 * (before_ns + after_ns) as f64 / 1e9
 }
 
 /// CPU time of the server's threads by their own counters, in CPUs; `None` where none is known. Ticks are not exact enough.
@@ -92,6 +105,20 @@ mod tests {
         let mut none = seen(0, Some(500_000), S, 2 * S);
         none.account.as_mut().unwrap().together = None;
         assert!(unseen_threads(&none).is_some());
+    }
+
+    #[test]
+    fn a_burst_of_a_throttled_server_that_only_the_counters_saw_is_no_thread_that_was_not_seen() {
+        // 60 ms before the account began, on two CPUs.
+        let mut throttled = seen(186_000, Some(230_000), S - 60_000_000, 2 * S);
+        assert!(unseen_threads(&throttled).is_some(), "one that nothing holds back does not run in bursts");
+        let account = throttled.account.as_mut().unwrap();
+        account.cpus = vec![CpuAccount::default(); 2];
+        account.together.as_mut().unwrap().throttled.total_ns = 1_000_000;
+        assert_eq!(unseen_threads(&throttled), None);
+        let mut much_more = throttled;
+        much_more.observation.threads[0].on_cpu_us = Some(400_000);
+        assert!(unseen_threads(&much_more).is_some(), "more than fits into the 60 ms");
     }
 
     #[test]
