@@ -88,8 +88,7 @@ fn counted(port: u16, work: &dyn Fn() -> io::Result<Cost>) -> io::Result<Cost> {
 }
 
 fn prepared(port: u16) -> Result<CountingRequests, Missing> {
-    let listening = Listening { ports: &[port], unix: &[] };
-    CountingRequests::prepare(&Root::live(), std::process::id(), listening)
+    CountingRequests::prepare(&Root::live(), std::process::id(), &Listening::on_ports(&[port]))
 }
 
 /// An echo server in a thread of its own.

@@ -6,12 +6,14 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use machine::{Class, Fault};
 
 use crate::kernel::{Kernel, now_ticks, program};
 use crate::ledger::owner::{owner_alive, same_boot};
-use crate::ledger::{self, Ledger, Session};
+use crate::ledger::{self, Ledger, Session, is_followed};
 use crate::lock::MachineLock;
 use crate::record::{Armed, Record, Reverter};
 
@@ -20,6 +22,12 @@ pub const VERB: &str = "revert";
 
 /// What the process of the revert prints once it cannot be hit by a hang-up any more.
 pub const READY: &str = "armed";
+
+/// How long a service may take until it follows the ledger. Its program has been executed by then.
+const FOLLOWS_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether it does.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Starts what takes `session` back after its time; says what that is.
 ///
@@ -31,16 +39,33 @@ pub fn arm(exe: &Path, state_dir: &Path, session: &str) -> Result<Reverter, Faul
     start(exe, state_dir, session, &[])
 }
 
-/// As [`arm`], with further flags of [`VERB`].
+/// As [`arm`], with further flags of [`VERB`]. What it has started follows the ledger.
 pub(crate) fn start(
     exe: &Path,
     state_dir: &Path,
     session: &str,
     flags: &[String],
 ) -> Result<Reverter, Fault> {
-    match systemd_service(exe, state_dir, session, flags) {
-        Some(unit) => Ok(Reverter::Service { unit }),
-        None => own_process(exe, state_dir, session, flags).map(|pid| Reverter::Process { pid }),
+    if let Some(unit) = systemd_service(exe, state_dir, session, flags) {
+        let ledger = ledger::path_of(&ledger::within(state_dir), session);
+        if is_followed_within(&ledger, FOLLOWS_WITHIN) {
+            return Ok(Reverter::Service { unit });
+        }
+        // The systemd of a host sees other folders and processes than the container that reaches it.
+        stop_unit(&unit);
+    }
+    own_process(exe, state_dir, session, flags).map(|pid| Reverter::Process { pid })
+}
+
+/// Whether somebody follows a ledger by the end of this time.
+fn is_followed_within(ledger: &Path, within: Duration) -> bool {
+    let until = Instant::now() + within;
+    loop {
+        let followed = is_followed(ledger).unwrap_or(false);
+        if followed || Instant::now() >= until {
+            return followed;
+        }
+        sleep(LOOK_EVERY);
     }
 }
 
@@ -154,7 +179,31 @@ fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> 
 /// The service finds the session confirmed by itself, a moment later: stopping it is tidiness.
 fn stop_service(session: &Session) {
     if let Some(Armed { by: Reverter::Service { unit }, .. }) = &session.armed {
-        let mut command = program::command("systemctl");
-        let _ = command.args(["stop", unit]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        stop_unit(unit);
+    }
+}
+
+/// Has systemd stop a unit, where it can.
+fn stop_unit(unit: &str) {
+    let mut command = program::command("systemctl");
+    let _ = command.args(["stop", unit]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_is_followed_for_as_long_as_its_file_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1-1.jsonl");
+        std::fs::write(&path, "").unwrap();
+        assert!(!is_followed_within(&path, Duration::ZERO));
+        let follower = std::fs::File::open(&path).unwrap();
+        ledger::follow(&follower).unwrap();
+        assert!(is_followed_within(&path, Duration::from_secs(600)), "it is not waited for any longer");
+        drop(follower);
+        assert!(!is_followed_within(&path, Duration::ZERO));
+        assert!(!is_followed_within(&dir.path().join("2-2.jsonl"), Duration::ZERO), "there is none");
     }
 }

@@ -2,6 +2,7 @@
 
 mod latency_limit;
 mod swap_file;
+mod turn;
 
 use std::io;
 use std::path::Path;
@@ -60,15 +61,15 @@ pub struct Hand {
 
 impl Hand {
     /// A hand on the running system, with its ledger in [`ledger_dir`](crate::ledger_dir). While it lives no other can be had
-    /// there, and nothing is undone.
+    /// there, and nothing is undone. Waits until what a process that was killed left in force has been taken back, where something does
+    /// that by itself.
     ///
     /// # Errors
     /// Another pinwise is changing the machine; a session waits to be confirmed, and whether the machine as it is now can be
     /// reached is not known; the ledgers cannot be read or written.
     pub fn live(purpose: &str) -> Result<Self, Fault> {
         let (dir, kernel) = (ledger::ledger_dir()?, LiveKernel::new());
-        let lock = MachineLock::take(&dir)?;
-        let earlier = ledger::sessions(&dir)?;
+        let (lock, earlier) = turn::take(&dir, &kernel, &std::thread::sleep)?;
         confirm::none_waits(&earlier, &kernel)?;
         put_away_settled(&dir, &earlier, &kernel);
         let mut hand = Self::with(Arc::new(kernel), &dir, purpose)?;

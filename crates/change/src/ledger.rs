@@ -46,7 +46,12 @@ fn absolute(dir: PathBuf) -> Result<PathBuf, Fault> {
 
 /// The folder of the ledgers: `ledger` in [`state_dir`].
 pub fn ledger_dir() -> Result<PathBuf, Fault> {
-    Ok(state_dir()?.join("ledger"))
+    Ok(within(&state_dir()?))
+}
+
+/// The folder of the ledgers in this folder of state.
+pub(crate) fn within(state_dir: &Path) -> PathBuf {
+    state_dir.join("ledger")
 }
 
 /// The open ledger of one session.
@@ -146,6 +151,8 @@ pub struct Session {
     pub armed: Option<Armed>,
     /// Whether somebody has confirmed that it may stay.
     pub confirmed: bool,
+    /// Whether what takes it back by itself has done so, as far as it can: the rest is for 'pinwise undo'.
+    pub reverted: bool,
     /// Lines that make no sense, by number; all others count nevertheless.
     pub problems: Vec<Fault>,
     /// Bytes of whole lines.
@@ -192,6 +199,7 @@ impl Session {
             entries: Vec::new(),
             armed: None,
             confirmed: false,
+            reverted: false,
             problems: Vec::new(),
             whole_bytes: whole as u64,
         };
@@ -253,7 +261,7 @@ impl Session {
             }
             Record::Armed { until_ticks, by } => self.armed = Some(Armed { until_ticks, by }),
             Record::Confirmed => (self.armed, self.confirmed) = (None, true),
-            Record::Reverted => self.armed = None,
+            Record::Reverted => (self.armed, self.reverted) = (None, true),
             Record::Undone { seq, how } => {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].undone = Some(how);

@@ -58,6 +58,8 @@ pub struct Revert<'a> {
     /// What the ledger said when it could last be read.
     seen: Session,
     when: When,
+    /// Whether its process was found to hang, and is killed.
+    condemned: bool,
 }
 
 /// When a session is to be taken back.
@@ -90,7 +92,7 @@ impl<'a> Revert<'a> {
         });
         let (bytes, file) = opened.map_err(|e| Fault::io(path.display(), &e, "see 'pinwise status'"))?;
         let (seen, when) = (Session::parse(&path, &bytes), When::Unconfirmed);
-        Ok(Self { dir: dir.to_path_buf(), kernel, sleep, file, seen, when })
+        Ok(Self { dir: dir.to_path_buf(), kernel, sleep, file, seen, when, condemned: false })
     }
 
     /// Waits until the time of the session is over, or, of an orphan, until it is one; or until nothing is left to wait for.
@@ -129,6 +131,10 @@ impl<'a> Revert<'a> {
     pub fn take_back(&mut self) -> Reverted {
         let mut taken_back: Option<UndoReport> = None;
         for _ in 0..LOOKS {
+            // Nobody waits for the lock, which a study has for hours, where nothing is to be taken back.
+            if self.is_over() {
+                break;
+            }
             let lock = self.lock();
             if !self.look() || !self.is_wanted() {
                 break;
@@ -151,8 +157,14 @@ impl<'a> Revert<'a> {
     fn is_wanted(&self) -> bool {
         match self.when {
             When::Unconfirmed => self.seen.armed.is_some(),
-            When::Orphaned { .. } => self.seen.outstanding().next().is_some(),
+            // What could not be taken back is not tried again when the service is restarted for that.
+            When::Orphaned { .. } => !self.seen.reverted && self.seen.outstanding().next().is_some(),
         }
+    }
+
+    /// Whether nothing is to be taken back, nor can be: the process that could change something more has ended, too.
+    fn is_over(&mut self) -> bool {
+        !self.look() || !(self.is_wanted() || owner_alive(&self.seen, self.kernel))
     }
 
     /// Reads the ledger again, if that is possible; whether it is still there.
@@ -164,7 +176,7 @@ impl<'a> Revert<'a> {
         self.file.metadata().map_or(true, |file| file.nlink() > 0)
     }
 
-    /// The lock of all who change the machine; `None` where it cannot be had although nobody else can be at work.
+    /// The lock of all who change the machine; `None` where it cannot be had although nobody else can be at work, or is not needed any more.
     fn lock(&mut self) -> Option<MachineLock> {
         let (mut held, mut failed) = (0, 0);
         loop {
@@ -173,10 +185,18 @@ impl<'a> Revert<'a> {
                 Err(fault) if fault.class == Class::No => held += 1,
                 Err(_) => failed += 1,
             }
-            self.look();
+            if self.is_over() {
+                return None;
+            }
             let hangs = owner_alive(&self.seen, self.kernel);
-            if held == LOOKS_UNTIL_KILL && hangs {
-                self.kill_owner();
+            match self.when {
+                // It only seemed to have ended, as when /proc could not be read for a moment: it works on, and has the lock.
+                When::Orphaned { most_ticks } if hangs && !self.condemned => {
+                    let _ = self.wait_for_the_owner(most_ticks);
+                    held = 0;
+                }
+                _ if held == LOOKS_UNTIL_KILL && hangs => self.kill_owner(),
+                _ => {}
             }
             if failed > LOOKS_WITHOUT_LOCK || (hangs && held > LOOKS_UNTIL_KILL + LOOKS_WITHOUT_LOCK) {
                 return None;
@@ -224,6 +244,12 @@ impl<'a> Revert<'a> {
 pub fn keep_in_memory() {
     // SAFETY: no pointers.
     unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
+}
+
+/// Has the kernel end this process last when memory runs out, as systemd does for the service. Takes CAP_SYS_RESOURCE: without it, it is
+/// ended as any other.
+pub fn end_last() {
+    let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
 }
 
 /// All of an open file, wherever it was read before.

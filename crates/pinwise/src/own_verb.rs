@@ -59,17 +59,13 @@ pub(crate) async fn json_with_fault(arguments: &[String], at_most: Duration) -> 
     }
 }
 
-/// Runs a verb that prints text and returns that, whole.
+/// Runs a verb that prints text and returns that, whole. It has no answer but that: one that ends with another exit code than 0 has failed.
 ///
 /// # Errors
 /// As [`json`]; what it printed is not UTF-8.
 pub(crate) async fn text(arguments: &[String], at_most: Duration) -> Result<String, Fault> {
     let (object, ended) = run(arguments, &[], at_most).await?;
-    if !ended.has_answered() || !ended.stdout.is_whole {
-        return Err(ended.fault(&object));
-    }
-    let remedy = "report this as a bug of pinwise";
-    String::from_utf8(ended.stdout.bytes).map_err(|error| Fault::new(Class::Storage, object, error, remedy))
+    ended.text(&object)
 }
 
 /// The fault that a verb states in the document that it prints; `None` where it states none.
@@ -167,13 +163,24 @@ impl Ended {
         serde_json::from_slice(&self.stdout.bytes).ok()
     }
 
+    /// The text that it printed.
+    fn text(self, object: &str) -> Result<String, Fault> {
+        if self.status.code() != Some(0) || !self.stdout.is_whole {
+            return Err(self.fault(object));
+        }
+        let remedy = "report this as a bug of pinwise";
+        String::from_utf8(self.stdout.bytes)
+            .map_err(|error| Fault::new(Class::Storage, object, error, remedy))
+    }
+
     /// Its failure: the class that its exit code stands for, and what it said.
     fn fault(&self, object: &str) -> Fault {
-        let cause = match (self.stdout.is_whole, quoted(&self.stderr)) {
-            (false, _) => format!("it printed more than {} MiB", MOST_OF_STDOUT >> 20),
-            // Notes of a verb that succeeded are no cause.
-            (true, Some(said)) if self.status.code() != Some(0) => said,
-            (true, _) => self.silence(),
+        let cause = match (self.stdout.is_whole, quoted(&self.stderr), self.status.code()) {
+            (false, ..) => format!("it printed more than {} MiB", MOST_OF_STDOUT >> 20),
+            // Notes of a verb that succeeded are no cause, and what came before a signal need not be one.
+            (true, Some(said), None) => format!("{}; it said:\n{said}", self.silence()),
+            (true, Some(said), Some(1..)) => said,
+            (true, ..) => self.silence(),
         };
         Fault::new(self.class(), object, cause, "")
     }
@@ -284,6 +291,11 @@ mod tests {
         killed.status = ExitStatus::from_raw(9);
         assert_eq!(killed.fault("pinwise map").cause, "signal 9 ended it");
         assert!(!killed.has_answered());
+        killed.stderr = b"memory allocation of 65536 bytes failed\n".to_vec();
+        assert_eq!(
+            killed.fault("pinwise map").cause,
+            "signal 9 ended it; it said:\nmemory allocation of 65536 bytes failed"
+        );
         assert_eq!(
             ended(4, "", "").fault("pinwise map").cause,
             "it ended with exit code 4 and said nothing"
@@ -295,6 +307,16 @@ mod tests {
         let mut cut = ended(0, "{", "pinwise: a note\n");
         cut.stdout.is_whole = false;
         assert_eq!(cut.fault("pinwise map").cause, "it printed more than 64 MiB");
+    }
+
+    #[test]
+    fn a_verb_that_prints_text_has_failed_where_its_exit_code_is_not_0() {
+        assert_eq!(ended(0, "<html>", "pinwise: a note\n").text("pinwise report-page").unwrap(), "<html>");
+        let fault = ended(1, "", "pinwise: case: no\n").text("pinwise report-page").unwrap_err();
+        assert_eq!((fault.class, fault.cause.as_str()), (Class::No, "case: no"));
+        let mut cut = ended(0, "<ht", "");
+        cut.stdout.is_whole = false;
+        assert!(cut.text("pinwise report-page").unwrap_err().cause.contains("more than 64 MiB"));
     }
 
     #[test]

@@ -15,6 +15,15 @@
  */
 enum { PORTS = 64, ADDRESS_BYTES = 16, UNIX_NAME_BYTES = 108 };
 
+/* The place of what is another server's. */
+enum { NOWHERE = 0xffffffff };
+
+/* Where somebody listens: an address of this host, as it is sent (IPv4 as above), and a port. */
+struct listening_address {
+	u32 address[ADDRESS_BYTES / 4];
+	u64 port;
+};
+
 /* The name of a Unix socket, as bind(2) had it: a path, whose end is 0, or an abstract name, which begins with 0; the rest is 0. */
 struct unix_name {
 	u32 bytes; /* of an abstract name; 0 for a path */

@@ -14,8 +14,12 @@
  *
  * What is known by client is kept in the connection and added to `peers` when it ends, so that a request costs nothing more.
  *
- * A server is known by its ports in its network namespace, and by the names of its Unix sockets there: a connection that it accepts shares
- * the name of the socket that listens. The kernel does not report the end of such a connection; there are no clients and no overlaps.
+ * A server is known by its ports in its network namespace and, where others may listen on them, by its addresses: a connection belongs to who
+ * listens nearest to the address at which it comes in. That is how the kernel finds who listens (__inet_lookup_listener of
+ * net/ipv4/inet_hashtables.c, inet6_lookup_listener of net/ipv6/inet6_hashtables.c).
+ *
+ * It is also known by the names of its Unix sockets there: a connection that it accepts shares the name of the socket that listens. The
+ * kernel does not report the end of such a connection; there are no clients and no overlaps.
  *
  * Only with typed tracepoints: those of sockets came with 6.3.
  */
@@ -25,6 +29,9 @@
 /* include/net/tcp_states.h, include/linux/socket.h, include/uapi/linux/in.h */
 enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, MSG_PEEK = 2, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
 enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, SOCK_STREAM = 1 };
+
+/* The third word of an IPv4 address as IPv6 has it, ::ffff:0:0/96: 0, 0, 0xff, 0xff as it is sent. */
+enum { IPV4_IN_IPV6 = 0xffff0000 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -44,11 +51,13 @@ struct in6_addr {
 
 struct sock_common {
 	u32 skc_daddr;
+	u32 skc_rcv_saddr;
 	unsigned short skc_num;
 	unsigned short skc_family;
 	unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 };
 
 /* include/linux/skbuff.h */
@@ -92,6 +101,8 @@ struct tcp_sock {
 const volatile u32 network_inum = 0;
 /* Whether it listens on Unix sockets: where it does not, none is looked at. */
 const volatile u32 has_unix = 0;
+/* Whether addresses are distinguished: else all that comes to its ports is the server's. */
+const volatile u32 has_addresses = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -109,6 +120,17 @@ struct {
 	__type(value, u32);
 } ports SEC(".maps");
 
+/*
+ * The same by address, and NOWHERE where another server listens on such a port. :: is any address at which nobody listens, ::ffff:0.0.0.0 any of
+ * IPv4. pinwise sets how many there are.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct listening_address);
+	__type(value, u32);
+} addresses SEC(".maps");
+
 /* The same of its Unix sockets. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -124,8 +146,6 @@ struct {
 	__type(key, u64);
 	__type(value, u32);
 } unix_places SEC(".maps");
-
-enum { NOWHERE = 0xffffffff };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -196,6 +216,40 @@ static __always_inline u32 *unix_place_of(struct sock *socket)
 	return place && *place != NOWHERE ? place : 0;
 }
 
+/* The port and the address at which a connection came in. A socket of IPv6 has one of IPv4 in the form of IPv6, which is the form here, too. */
+static __always_inline void note_address(struct listening_address *at, struct sock *socket)
+{
+	struct sock_common *common = &socket->__sk_common;
+	u16 family = socket->__sk_common.skc_family;
+
+	at->port = socket->__sk_common.skc_num;
+	if (family == AF_INET) {
+		at->address[2] = IPV4_IN_IPV6;
+		at->address[3] = socket->__sk_common.skc_rcv_saddr;
+	} else if (family == AF_INET6 && bpf_core_field_exists(common->skc_v6_rcv_saddr)) {
+		bpf_probe_read_kernel(at->address, ADDRESS_BYTES, __builtin_preserve_access_index(&common->skc_v6_rcv_saddr));
+	}
+}
+
+/* The place of who listens nearest to the address at which a connection came in; none where that is not the server. */
+static __noinline u32 *place_by_address(struct sock *socket)
+{
+	struct listening_address at = {};
+	u32 *place;
+
+	note_address(&at, socket);
+	place = bpf_map_lookup_elem(&addresses, &at);
+	if (!place && !at.address[0] && !at.address[1] && at.address[2] == IPV4_IN_IPV6) {
+		at.address[3] = 0;
+		place = bpf_map_lookup_elem(&addresses, &at);
+	}
+	if (!place) {
+		at.address[0] = at.address[1] = at.address[2] = at.address[3] = 0;
+		place = bpf_map_lookup_elem(&addresses, &at);
+	}
+	return place && *place != NOWHERE ? place : 0;
+}
+
 /* The place of a socket's port or name; none where it is not of the server. */
 static __always_inline u32 *place_of(struct sock *socket)
 {
@@ -208,7 +262,7 @@ static __always_inline u32 *place_of(struct sock *socket)
 	place = bpf_map_lookup_elem(&ports, &port);
 	if (!place || (protocol != IPPROTO_TCP && protocol != IPPROTO_MPTCP) || socket->__sk_common.skc_net.net->ns.inum != network_inum)
 		return 0;
-	return place;
+	return has_addresses ? place_by_address(socket) : place;
 }
 
 static __always_inline struct connection *connection_of(struct sock *socket)

@@ -15,8 +15,13 @@
 //! this is not known.
 //!
 //! A request that is never answered is in no sum: [`CountingRequests::check`] finds those that wait.
+//!
+//! Another server may listen on a port of this one, at another address. A connection belongs to who listens nearest to the address at which it
+//! comes in: at that very address, else at any of IPv4, else at any. That is how the kernel finds who listens.
 
+mod addresses;
 mod counting;
+mod listening;
 mod peers;
 mod unix_name;
 mod waiting;
@@ -27,20 +32,12 @@ use serde::{Deserialize, Serialize};
 use crate::account::Distribution;
 use crate::bpf::{BUCKETS, PortSeen};
 pub use counting::CountingRequests;
+pub use listening::{Listening, ListeningPort};
 pub use peers::PeerRequests;
 pub use waiting::Waiting;
 
 /// Share of requests with others beside them above which counts are counts of reads.
 const BY_READS: f64 = 0.05;
-
-/// On what a server listens.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Listening<'a> {
-    /// TCP ports.
-    pub ports: &'a [u16],
-    /// Unix stream sockets by name: a path, or `@` and the rest of an abstract name.
-    pub unix: &'a [String],
-}
 
 /// Requests of a window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -52,11 +52,11 @@ impl Pair {
 
 /// What is counted on these ports meanwhile; `None` where nothing can be.
 fn counted(ports: &[u16], meanwhile: impl FnOnce()) -> Option<Requests> {
-    counted_on(Listening { ports, unix: &[] }, meanwhile)
+    counted_on(&Listening::on_ports(ports), meanwhile)
 }
 
 /// The same of ports and Unix sockets.
-fn counted_on(listening: Listening<'_>, meanwhile: impl FnOnce()) -> Option<Requests> {
+fn counted_on(listening: &Listening, meanwhile: impl FnOnce()) -> Option<Requests> {
     let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
         Ok(counting) => counting,
         Err(missing) => {
@@ -129,8 +129,8 @@ fn counting_clock_ns() -> u64 {
 fn parts_that_are_taken_meanwhile_are_the_whole() {
     let mut pair = Pair::new();
     let ports = [pair.port()];
-    let listening = Listening { ports: &ports, unix: &[] };
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
+    let listening = Listening::on_ports(&ports);
+    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
         Ok(counting) => counting,
         Err(missing) => return eprintln!("skipped: {}: {}", missing.fact, missing.why),
     };
@@ -181,8 +181,8 @@ fn parts_that_are_taken_meanwhile_are_the_whole() {
 fn a_request_that_is_not_answered_waits_and_its_answer_says_that_it_was_seen() {
     let (mut unread, mut read, mut idle) = (Pair::new(), Pair::new(), Pair::new());
     let ports = [unread.port(), read.port(), idle.port()];
-    let listening = Listening { ports: &ports, unix: &[] };
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
+    let listening = Listening::on_ports(&ports);
+    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
         Ok(counting) => counting,
         Err(missing) => return eprintln!("skipped: {}: {}", missing.fact, missing.why),
     };
@@ -310,7 +310,7 @@ fn requests_by_unix_socket_are_counted_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["asked", "other"].map(|name| folder.path().join(name));
     let [listener, other] = paths.each_ref().map(|path| UnixListener::bind(path).unwrap());
-    let unix = [paths[0].display().to_string()];
+    let unix = vec![paths[0].display().to_string()];
     let ask = |path: &Path, listener: &UnixListener, times: u32| {
         let mut client = UnixStream::connect(path).unwrap();
         let (mut server, _) = listener.accept().unwrap();
@@ -322,7 +322,8 @@ fn requests_by_unix_socket_are_counted_by_its_name() {
             client.read_exact(&mut [0; 4]).unwrap();
         }
     };
-    let seen = counted_on(Listening { ports: &[], unix: &unix }, || {
+    let listening = Listening { unix, ..Listening::default() };
+    let seen = counted_on(&listening, || {
         // The second is at the address of the first in the kernel, mostly.
         ask(&paths[0], &listener, 20);
         ask(&paths[0], &listener, 1);
@@ -330,7 +331,7 @@ fn requests_by_unix_socket_are_counted_by_its_name() {
     });
     let Some(seen) = seen else { return };
     let [socket] = &seen.ports[..] else { panic!("one socket: {seen:?}") };
-    assert_eq!(socket.at, Endpoint::Unix(unix[0].clone()));
+    assert_eq!(socket.at, Endpoint::Unix(listening.unix[0].clone()));
     assert_eq!((socket.read, socket.answered, socket.counted()), (21, 21, None));
     assert!(socket.waited.quantile_ns(0.1).unwrap() >= 1_000_000, "{seen:?}");
 }

@@ -183,7 +183,8 @@ mod tests {
 
     fn seen(ports: Vec<PortRequests>) -> Situation {
         let mut seen = situation();
-        seen.connections.listeners = vec![Listener { port: 80, waiting: 3, limit: Some(128) }];
+        let listener = Listener { port: 80, waiting: 3, limit: Some(128), ..Listener::default() };
+        seen.connections.listeners = vec![listener];
         seen.requests = Some(Requests { window_s: 2.0, ports, missing: Vec::new() });
         seen
     }

@@ -11,9 +11,9 @@ use machine::{Class, Fault};
 
 use super::{Revert, When};
 use crate::confirm;
-use crate::kernel::now_ticks;
+use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::owner::{owner_alive, sees_owner};
-use crate::record::Reverter;
+use crate::ledger::{self, Session, is_followed};
 
 /// The flag of [`confirm::VERB`] for such a session.
 pub const FLAG: &str = "--orphaned";
@@ -24,49 +24,70 @@ pub const MOST: &str = "--in-force-s";
 /// How often it is looked whether the process is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Starts what takes `session` back as soon as this process has ended; with `most_s`, also when it has written nothing to its ledger for
-/// longer than so many seconds while a change is in force: then it hangs, and is killed. Says what that is.
+/// Of the time between two looks, what counts at most, s. Whoever was suspended or stopped in between, as the whole machine may have been,
+/// has not seen that the process did nothing.
+const MOST_BETWEEN_LOOKS_S: u64 = 1;
+
+const SEE: &str = "see 'pinwise status'";
+
+/// Sees to it that `session` is taken back as soon as this process has ended; with `most_s`, also when it has written nothing to its
+/// ledger for longer than so many seconds while a change is in force: then it hangs, and is killed. Does nothing where that is seen to
+/// already, so that it can be asked for again and again: what sees to it may have been killed.
 ///
 /// `exe` is the pinwise binary, `state_dir` its folder of state.
 ///
 /// # Errors
-/// Neither systemd nor this machine starts it.
-pub fn arm(exe: &Path, state_dir: &Path, session: &str, most_s: Option<u64>) -> Result<Reverter, Fault> {
+/// Neither systemd nor this machine starts what sees to it; the ledger cannot be read.
+pub fn arm(exe: &Path, state_dir: &Path, session: &str, most_s: Option<u64>) -> Result<(), Fault> {
+    let ledger = ledger::path_of(&ledger::within(state_dir), session);
+    if is_followed(&ledger).map_err(|e| Fault::io(ledger.display(), &e, SEE))? {
+        return Ok(());
+    }
     let most = most_s.map(|seconds| [MOST.to_string(), seconds.to_string()]);
     let flags: Vec<String> = std::iter::once(FLAG.to_string()).chain(most.into_iter().flatten()).collect();
-    confirm::start(exe, state_dir, session, &flags).map_err(|fault| {
-        let remedy = "nothing was changed; fix the cause: if pinwise were killed, changes would stay";
+    confirm::start(exe, state_dir, session, &flags).map(drop).map_err(|fault| {
+        let remedy = "nothing is changed; fix the cause: if pinwise were killed, changes would stay";
         Fault { remedy: remedy.into(), ..fault }
     })
 }
 
-impl Revert<'_> {
-    /// The same for a session that is taken back once it is an orphan, and need not be confirmed: see [`arm`].
-    pub fn once_orphaned(self, most_s: Option<u64>) -> Self {
+impl<'a> Revert<'a> {
+    /// As [`of`](Self::of), of a session that is taken back once it is an orphan, and need not be confirmed: see [`arm`].
+    ///
+    /// # Errors
+    /// As [`of`](Self::of); its process cannot be seen from here, and would be taken for gone.
+    pub fn of_orphan(
+        dir: &Path,
+        kernel: &'a dyn Kernel,
+        session: &str,
+        sleep: &'a dyn Fn(Duration),
+        most_s: Option<u64>,
+    ) -> Result<Self, Fault> {
+        let path = ledger::path_of(dir, session);
+        let bytes = std::fs::read(&path).map_err(|e| Fault::io(path.display(), &e, SEE))?;
+        // Before the ledger is followed, by which whoever waits for it knows that somebody watches.
+        if !sees_owner(&Session::parse(&path, &bytes), kernel) {
+            let cause = "its process belongs to another PID namespace, and cannot be seen from here";
+            let remedy = "start this where that process runs";
+            return Err(Fault::new(Class::MachineLacks, format!("session {session}"), cause, remedy));
+        }
         let ticks_per_s = rustix::param::clock_ticks_per_second();
         let most_ticks = most_s.map(|seconds| seconds.saturating_mul(ticks_per_s));
-        Self { when: When::Orphaned { most_ticks }, ..self }
+        Ok(Self { when: When::Orphaned { most_ticks }, ..Self::of(dir, kernel, session, sleep)? })
     }
 
     /// Waits until the process that performs the acts has ended, and kills it where it hangs; or until the ledger is gone.
     ///
     /// # Errors
-    /// The process cannot be seen from here; the kernel does not report the time.
+    /// The kernel does not report the time.
     pub(super) fn wait_for_the_owner(&mut self, most_ticks: Option<u64>) -> Result<(), Fault> {
-        if !sees_owner(&self.seen, self.kernel) {
-            // It would be taken for gone.
-            let cause = "its process belongs to another PID namespace, and cannot be seen from here";
-            let remedy = "run pinwise where systemd runs, or in a container without /run/systemd";
-            let object = format!("session {}", self.seen.id());
-            return Err(Fault::new(Class::MachineLacks, object, cause, remedy));
-        }
-        let mut still = Still { bytes: self.bytes(), since_ticks: now_ticks(self.kernel)? };
+        let mut still = Still::since(now_ticks(self.kernel)?, self.bytes());
         while self.is_there() && owner_alive(&self.seen, self.kernel) {
-            let now = now_ticks(self.kernel)?;
-            let bytes = self.bytes();
+            let (now, bytes) = (now_ticks(self.kernel)?, self.bytes());
             let is_long = most_ticks.is_some_and(|most_ticks| still.is_longer_than(most_ticks, bytes, now));
             // Reading a long ledger takes time on the machine that is measured: only where that may matter.
             if is_long && self.look() && self.is_wanted() {
+                self.condemned = true;
                 self.kill_owner();
                 break;
             }
@@ -85,21 +106,28 @@ impl Revert<'_> {
     }
 }
 
-/// Since when nothing has been written to a ledger.
+/// For how long nothing has been written to a ledger, as far as that was seen.
 struct Still {
     bytes: u64,
-    since_ticks: u64,
+    looked_ticks: u64,
+    for_ticks: u64,
 }
 
 impl Still {
-    /// Whether that is longer ago than so many ticks, where the ledger has this length now; if so, it is counted anew.
+    /// From this moment on, where the ledger has this length.
+    fn since(now_ticks: u64, bytes: u64) -> Self {
+        Self { bytes, looked_ticks: now_ticks, for_ticks: 0 }
+    }
+
+    /// Whether that is longer than so many ticks, where the ledger has this length now; if so, it is counted anew.
     fn is_longer_than(&mut self, most_ticks: u64, bytes: u64, now_ticks: u64) -> bool {
-        if bytes != self.bytes {
-            *self = Self { bytes, since_ticks: now_ticks };
-        }
-        let is_longer = now_ticks.saturating_sub(self.since_ticks) > most_ticks;
+        let most_between = MOST_BETWEEN_LOOKS_S * rustix::param::clock_ticks_per_second();
+        let since_ticks = now_ticks.saturating_sub(self.looked_ticks).min(most_between);
+        self.for_ticks = if bytes == self.bytes { self.for_ticks + since_ticks } else { 0 };
+        (self.bytes, self.looked_ticks) = (bytes, now_ticks);
+        let is_longer = self.for_ticks > most_ticks;
         if is_longer {
-            self.since_ticks = now_ticks;
+            self.for_ticks = 0;
         }
         is_longer
     }
@@ -114,7 +142,7 @@ mod tests {
 
     use super::super::Reverted;
     use super::*;
-    use crate::{EmulatedKernel, Hand, Processes};
+    use crate::{EmulatedKernel, Hand, MachineLock, Processes};
 
     const PATH: &str = "/proc/sys/vm/swappiness";
 
@@ -148,7 +176,7 @@ mod tests {
         most_s: Option<u64>,
         sleep: &'a dyn Fn(Duration),
     ) -> Revert<'a> {
-        Revert::of(dir.path(), kernel, hand.session(), sleep).unwrap().once_orphaned(most_s)
+        Revert::of_orphan(dir.path(), kernel, hand.session(), sleep, most_s).unwrap()
     }
 
     #[test]
@@ -232,12 +260,131 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_only_seemed_to_have_ended_is_neither_killed_nor_taken_back() {
+        let (dir, kernel) = machine();
+        let mut works = hand(&dir, &kernel);
+        let (process, thread) = (owner(&kernel), kernel.state().threads[&1000].clone());
+        let lock = Cell::new(Some(MachineLock::take(dir.path()).unwrap()));
+        let looks = Cell::new(0);
+        let sleep = |_: Duration| {
+            looks.set(looks.get() + 1);
+            match looks.get() {
+                1 => kernel.remove_thread(1000),
+                2 => kernel.insert_thread(1000, thread.clone()),
+                500 => {
+                    assert!(kernel.alive(&process), "it is not killed");
+                    assert_eq!(value(&kernel), "10");
+                    kernel.remove_thread(1000);
+                    drop(lock.take());
+                }
+                _ => {}
+            }
+        };
+        let mut revert = orphan(&dir, &kernel, &works, None, &sleep);
+        set(&mut works);
+        works.die();
+        revert.wait().unwrap();
+        assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
+        assert!(looks.get() >= 500, "{}", looks.get());
+        assert_eq!(value(&kernel), "60");
+    }
+
+    #[test]
+    fn the_lock_is_not_waited_for_where_nothing_is_to_be_taken_back() {
+        let (dir, kernel) = machine();
+        let mut ended = hand(&dir, &kernel);
+        let _others = MachineLock::take(dir.path()).unwrap();
+        let never = |_: Duration| panic!("there is nothing to wait for");
+        let mut revert = orphan(&dir, &kernel, &ended, None, &never);
+        set(&mut ended);
+        ended.undo_all();
+        kernel.remove_thread(1000);
+        assert!(matches!(revert.take_back(), Reverted::NotNeeded), "nothing is in force");
+        ended.finish().unwrap();
+        assert!(matches!(revert.take_back(), Reverted::NotNeeded), "its ledger is gone");
+    }
+
+    #[test]
+    fn what_cannot_be_taken_back_is_tried_once_and_not_again_when_the_service_is_restarted() {
+        let (dir, kernel) = machine();
+        let mut killed = hand(&dir, &kernel);
+        let session = killed.session().to_string();
+        set(&mut killed);
+        killed.die();
+        kernel.add_file(PATH, "33\n");
+        kernel.remove_thread(1000);
+        let never = |_: Duration| panic!("there is nothing to wait for");
+        let started = || Revert::of_orphan(dir.path(), &kernel, &session, &never, None).unwrap();
+        let tried = started().take_back();
+        assert!(
+            matches!(tried, Reverted::TakenBack(report) if !report.is_clean()),
+            "others have set it since"
+        );
+        assert_eq!(value(&kernel), "33");
+        assert!(matches!(started().take_back(), Reverted::NotNeeded));
+        assert_eq!(ledger::sessions(dir.path()).unwrap().len(), 1, "it stays for 'pinwise undo'");
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_seen_is_not_taken_for_gone() {
+        let (dir, kernel) = machine();
+        let mut elsewhere = hand(&dir, &kernel);
+        set(&mut elsewhere);
+        let session = elsewhere.session().to_string();
+        kernel.stand_on(1, 1, 1);
+        let never = |_: Duration| panic!("there is nothing to wait for");
+        let refused = Revert::of_orphan(dir.path(), &kernel, &session, &never, None);
+        let fault = refused.map(drop).unwrap_err();
+        assert!(fault.cause.contains("PID namespace") && fault.object.contains(&session), "{fault}");
+        assert!(!is_followed(&ledger::path_of(dir.path(), &session)).unwrap(), "nobody relies on it");
+        elsewhere.die();
+    }
+
+    #[test]
+    fn another_process_of_the_same_number_is_not_the_owner() {
+        let (dir, kernel) = machine();
+        let mut killed = hand(&dir, &kernel);
+        let never = |_: Duration| panic!("there is nothing to wait for");
+        let mut revert = orphan(&dir, &kernel, &killed, None, &never);
+        set(&mut killed);
+        killed.die();
+        kernel.remove_thread(1000);
+        kernel.add_process(1000, 1);
+        revert.wait().unwrap();
+        assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
+        assert_eq!(value(&kernel), "60");
+    }
+
+    #[test]
+    fn a_session_that_is_followed_already_needs_nothing_more() {
+        let (dir, kernel) = machine();
+        let folder = ledger::within(dir.path());
+        let hand = Hand::with(Arc::new(kernel.clone()), &folder, "study").unwrap();
+        let nowhere = Path::new("/nowhere/pinwise");
+        let never = |_: Duration| panic!("nothing waits");
+        let revert = Revert::of_orphan(&folder, &kernel, hand.session(), &never, None).unwrap();
+        arm(nowhere, dir.path(), hand.session(), Some(5)).unwrap();
+        drop(revert);
+        let fault = arm(nowhere, dir.path(), "1-1", None).unwrap_err();
+        assert!(fault.object.contains("1-1.jsonl"), "{fault}");
+    }
+
+    #[test]
     fn a_ledger_that_grows_is_not_still() {
-        let mut still = Still { bytes: 10, since_ticks: 0 };
+        let mut still = Still::since(0, 10);
         assert!(!still.is_longer_than(5, 10, 5));
         assert!(!still.is_longer_than(5, 11, 6), "it has grown");
         assert!(!still.is_longer_than(5, 11, 11));
         assert!(still.is_longer_than(5, 11, 12));
         assert!(!still.is_longer_than(5, 11, 13), "looked at once, and not ten times a second from then on");
+    }
+
+    #[test]
+    fn a_time_in_which_nobody_looked_does_not_count() {
+        let ticks = |s: u64| s * rustix::param::clock_ticks_per_second();
+        let mut still = Still::since(0, 10);
+        assert!(!still.is_longer_than(ticks(180), 10, ticks(3_600)), "the machine was suspended");
+        let is_long = |s: &u64| still.is_longer_than(ticks(180), 10, ticks(3_600 + *s));
+        assert_eq!((1..1_000).find(is_long), Some(180), "so many seconds were seen");
     }
 }

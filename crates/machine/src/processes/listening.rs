@@ -1,14 +1,71 @@
-//! What is known of the sockets on which a server listens beside their ports: the room in their accept queues, and Unix sockets.
+//! The sockets on which a server listens: TCP ports with their addresses and accept queues, and Unix sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
+use crate::procfs::net_tcp::{State, TcpSocket};
 use crate::procfs::net_unix;
 use crate::root::ACCEPT_QUEUES;
 use crate::{Missing, Root};
 
+/// A port on which the server waits for connections.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Listener {
+    /// TCP port.
+    pub port: u16,
+    /// Connections that it has not accepted yet: the length of its accept queue, all sockets of the port together.
+    pub waiting: u64,
+    /// Connections that the queue has room for; the kernel drops those that come when it is full. `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Addresses at which it listens, in order; 0.0.0.0 and `::` are any of their family, and `::` mostly those of IPv4, too. Empty: not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<IpAddr>,
+    /// The same of sockets on this port that are not the server's: at another address another server's, at the same address by SO_REUSEPORT.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<IpAddr>,
+}
+
+/// The ports on which sockets among `own` listen: how full their accept queues are, and the addresses at which these sockets, and those of
+/// others, listen there.
+pub(super) fn tcp_listeners(
+    root: &Root,
+    same_namespace: Option<bool>,
+    sockets: &[TcpSocket<'_>],
+    own: &BTreeSet<u64>,
+    missing: &mut Vec<Missing>,
+) -> BTreeMap<u16, Listener> {
+    let listening = sockets.iter().filter(|socket| socket.state == State::Listen);
+    let (its, others): (Vec<_>, Vec<_>) = listening.partition(|socket| own.contains(&socket.inode));
+    let limits = limits(root, same_namespace, !its.is_empty(), missing);
+    let mut listeners: BTreeMap<u16, Listener> = BTreeMap::new();
+    for socket in its {
+        let none = Listener { port: socket.port, limit: Some(0), ..Listener::default() };
+        let listener = listeners.entry(socket.port).or_insert(none);
+        listener.waiting = listener.waiting.saturating_add(socket.receive_queue);
+        let limit = limits.get(&socket.inode);
+        listener.limit = listener.limit.zip(limit).map(|(all, limit)| all.saturating_add(*limit));
+        listener.addresses.push(socket.address);
+    }
+    for socket in others {
+        if let Some(listener) = listeners.get_mut(&socket.port) {
+            listener.others.push(socket.address);
+        }
+    }
+    for listener in listeners.values_mut() {
+        for addresses in [&mut listener.addresses, &mut listener.others] {
+            addresses.sort_unstable();
+            addresses.dedup();
+        }
+    }
+    listeners
+}
+
 /// How long the accept queue of each listening socket may get, by inode; nothing where no socket listens. Of another network namespace
 /// than that of pinwise it is not known.
-pub(super) fn limits(
+fn limits(
     root: &Root,
     same_namespace: Option<bool>,
     any: bool,
@@ -86,6 +143,39 @@ mod tests {
         assert_eq!(listener(OWN, r#"{"10":128}"#), (4, None, 0));
         assert_eq!(listener(OWN, "odd"), (4, None, 1));
         assert_eq!(listener("net:[4026532201]", r#"{"10":128,"15":100}"#), (4, None, 1));
+    }
+
+    #[test]
+    fn a_port_has_the_addresses_of_the_server_and_those_of_others_apart() {
+        let line = |local: &str, state: &str, inode: u64| {
+            format!(" 0: {local} 00000000:0000 {state} 0:0 00:0 0 0 0 {inode} 1 0 100 0 0 10 0\n")
+        };
+        let any_of_ipv6 = "0".repeat(32);
+        let (four, six) = (
+            [
+                line("0100007F:1F90", "0A", 10),
+                // By SO_REUSEPORT, by the server and by another process.
+                line("0100007F:1F90", "0A", 15),
+                line("0100007F:1F90", "0A", 90),
+                line("0200007F:1F90", "0A", 91),
+                // Looks alike: it is connected, or listens on another port.
+                line("0300007F:1F90", "01", 92),
+                line("0400007F:1F91", "0A", 93),
+            ],
+            line(&format!("{any_of_ipv6}:1F90"), "0A", 94),
+        );
+        let tree = host(OWN)
+            .file("/proc/7/net/tcp", format!("head\n{}", four.concat()))
+            .file("/proc/7/net/tcp6", format!("head\n{six}"));
+        let found = connections(&Root::from_tree(tree), &[7]);
+        let [listener] = &found.listeners[..] else { panic!("one port: {found:?}") };
+        let written = |addresses: &[IpAddr]| {
+            addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            (listener.port, written(&listener.addresses), written(&listener.others)),
+            (8080, "127.0.0.1".into(), "127.0.0.1 127.0.0.2 ::".into())
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::listening::{limits, unix_listeners};
+use super::listening::{Listener, tcp_listeners, unix_listeners};
 use super::numbers;
 use super::sockets::sockets;
 use crate::procfs::net_tcp::{self, State};
@@ -19,18 +19,6 @@ pub struct Peer {
     pub comm: String,
     /// TCP connections between the two.
     pub connections: u64,
-}
-
-/// A port on which the server waits for connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listener {
-    /// TCP port.
-    pub port: u16,
-    /// Connections that it has not accepted yet: the length of its accept queue, all sockets of the port together.
-    pub waiting: u64,
-    /// Connections that the queue has room for; the kernel drops those that come when it is full. `None` where that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
 }
 
 /// The TCP connections of a server at one moment.
@@ -82,18 +70,7 @@ pub fn connections(root: &Root, pids: &[u32]) -> Connections {
         found.missing.extend(Missing::of_odd(path, &odd));
     }
     let own = open_sockets(root, pids, &mut found.missing);
-    let listening =
-        sockets.iter().filter(|socket| socket.state == State::Listen && own.contains(&socket.inode));
-    let listening: Vec<_> = listening.collect();
-    let limits = limits(root, found.same_namespace, !listening.is_empty(), &mut found.missing);
-    let mut listeners: BTreeMap<u16, Listener> = BTreeMap::new();
-    for socket in listening {
-        let none = Listener { port: socket.port, waiting: 0, limit: Some(0) };
-        let listener = listeners.entry(socket.port).or_insert(none);
-        listener.waiting = listener.waiting.saturating_add(socket.receive_queue);
-        let limit = limits.get(&socket.inode);
-        listener.limit = listener.limit.zip(limit).map(|(all, limit)| all.saturating_add(*limit));
-    }
+    let listeners = tcp_listeners(root, found.same_namespace, &sockets, &own, &mut found.missing);
     let mut other_ends: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for socket in sockets.iter().filter(|socket| socket.state == State::Established) {
         other_ends.insert((socket.local, socket.remote), socket.inode);
@@ -161,6 +138,8 @@ fn open_sockets(root: &Root, pids: &[u32], missing: &mut Vec<Missing>) -> BTreeS
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
     use crate::Tree;
 
@@ -197,10 +176,16 @@ mod tests {
         tree
     }
 
+    /// That of the server of [`host`].
+    fn listener() -> Listener {
+        let addresses = vec![IpAddr::from([127, 0, 0, 1])];
+        Listener { port: 8080, waiting: 2, limit: None, addresses, others: Vec::new() }
+    }
+
     #[test]
     fn clients_of_this_host_are_named_and_others_are_counted() {
         let found = connections(&Root::from_tree(host()), &[7]);
-        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2, limit: None }]);
+        assert_eq!(found.listeners, [listener()]);
         assert_eq!(found.peers, [Peer { pid: 9, comm: "wrk".into(), connections: 2 }]);
         assert_eq!((found.from_elsewhere, found.made), (1, 1));
         let [missing] = &found.missing[..] else { panic!("{:?}", found.missing) };
@@ -235,7 +220,7 @@ mod tests {
         let mut text = format!("{HEAD}{}", line("0100007F:1F90", "00000000:0000", "0A", "00000002", 10));
         text += &line("0100007F:1F90", "0100007F:9001", "01", "0000000x", 11);
         let found = connections(&Root::from_tree(host().file("/proc/7/net/tcp", text)), &[7]);
-        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2, limit: None }]);
+        assert_eq!(found.listeners, [listener()]);
         assert_eq!(found.missing.len(), 2);
         let said = &found.missing[0];
         assert!(said.fact.starts_with("/proc/7/net/tcp ") && said.why.contains("in line 3"), "{said:?}");
@@ -256,6 +241,14 @@ mod tests {
     fn workers_that_talk_to_each_other_are_no_clients() {
         let found = connections(&Root::from_tree(host()), &[7, 9]);
         assert_eq!((found.peers.len(), found.from_elsewhere, found.made), (0, 1, 1));
+    }
+
+    #[test]
+    fn a_record_without_addresses_is_an_older_one() {
+        let older: Listener = serde_json::from_str(r#"{"port":80,"waiting":3}"#).unwrap();
+        assert_eq!(older, Listener { port: 80, waiting: 3, ..Listener::default() });
+        let text = serde_json::to_string(&listener()).unwrap();
+        assert_eq!(serde_json::from_str::<Listener>(&text).unwrap(), listener(), "{text}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! /proc/PID/net/tcp and tcp6: the TCP sockets of a network namespace (net/ipv4/tcp_ipv4.c, `get_tcp4_sock`).
 
+use std::net::IpAddr;
+
 use super::{Malformed, Oddities};
 
 /// State of a socket that is connected (TCP_ESTABLISHED of include/net/tcp_states.h).
@@ -29,6 +31,8 @@ pub struct TcpSocket<'a> {
     pub local: &'a str,
     /// Address and port of the other end, in the same form.
     pub remote: &'a str,
+    /// Its own address; 0.0.0.0 and `::` are any. One of IPv4 that is mapped into IPv6 is one of IPv4.
+    pub address: IpAddr,
     /// Its own port.
     pub port: u16,
     /// What it does.
@@ -65,6 +69,7 @@ fn socket(line: &str) -> Option<TcpSocket<'_>> {
     Some(TcpSocket {
         local: unmapped(local),
         remote: unmapped(remote),
+        address: address(unmapped(local))?,
         port: u16::from_str_radix(port, 16).ok()?,
         state,
         receive_queue: u64::from_str_radix(receive_queue, 16).ok()?,
@@ -77,8 +82,27 @@ fn unmapped(address: &str) -> &str {
     MAPPED.iter().find_map(|prefix| address.strip_prefix(prefix)).unwrap_or(address)
 }
 
+/// The address before the port. The kernel prints each word of it as a number of this machine.
+fn address(end: &str) -> Option<IpAddr> {
+    let (words, _) = end.rsplit_once(':')?;
+    let octets = |word: &str| Some(u32::from_str_radix(word, 16).ok()?.to_ne_bytes());
+    match words.len() {
+        8 => Some(IpAddr::from(octets(words)?)),
+        32 => {
+            let mut address = [0u8; 16];
+            for (word, at) in address.chunks_exact_mut(4).zip((0..).step_by(8)) {
+                word.copy_from_slice(&octets(words.get(at..at + 8)?)?);
+            }
+            Some(IpAddr::from(address))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
     use super::*;
 
     const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -111,9 +135,42 @@ mod tests {
         assert!(ends(&loopback)[0].0.starts_with("0000"), "::1 is no IPv4 address");
     }
 
+    /// As the kernel prints it.
+    fn printed(address: IpAddr) -> String {
+        let word = |octets: &[u8]| format!("{:08X}", u32::from_ne_bytes(octets.try_into().unwrap()));
+        match address {
+            IpAddr::V4(address) => word(&address.octets()),
+            IpAddr::V6(address) => address.octets().chunks_exact(4).map(word).collect(),
+        }
+    }
+
+    fn listens_at(printed: &str) -> Option<IpAddr> {
+        let text = format!("head\n 0: {printed}:0050 0:0 0A 0:0 00:0 0 0 0 7 1 0 100 0 0 10 0\n");
+        parse(&text).0.first().map(|socket| socket.address)
+    }
+
+    #[test]
+    fn addresses_are_those_of_either_family() {
+        let read = |address: &str| listens_at(&printed(address.parse().unwrap()));
+        for address in ["127.0.0.2", "0.0.0.0", "::", "::1", "2001:db8::a"] {
+            assert_eq!(read(address), address.parse().ok(), "{address}");
+        }
+        // A socket of IPv6 that serves one address of IPv4, or any.
+        assert_eq!(read("::ffff:10.0.0.7"), "10.0.0.7".parse().ok());
+        assert_eq!(read("::ffff:0.0.0.0"), "0.0.0.0".parse().ok());
+        for odd in ["", "7F", "0100007F0", "0100007G", "0000000000000000000000000100000g"] {
+            assert_eq!(listens_at(odd), None, "{odd}");
+        }
+    }
+
     #[test]
     fn an_odd_line_is_missing_by_itself() {
-        for (from, to) in [(":1F90 00000000", ":1F9X 00000000"), ("24680", "-1"), ("00000003", "\u{fffd}")] {
+        for (from, to) in [
+            (":1F90 00000000", ":1F9X 00000000"),
+            ("0100007F:1F90 0000", "100007F:1F90 0000"),
+            ("24680", "-1"),
+            ("00000003", "\u{fffd}"),
+        ] {
             let text = TABLE.replacen(from, to, 1);
             let (sockets, odd) = parse(&text);
             let inodes: Vec<u64> = sockets.iter().map(|socket| socket.inode).collect();
@@ -127,6 +184,14 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in "(sl\n)?([0-9A-F:]{0,12}[ \n]?){0,40}") {
             let _ = parse(&text);
+        }
+
+        #[test]
+        fn an_address_is_read_as_it_was_printed(v4 in 0u32.., v6 in 0u128..) {
+            let (v4, v6) = (Ipv4Addr::from(v4), Ipv6Addr::from(v6));
+            assert_eq!(listens_at(&printed(v4.into())), Some(v4.into()));
+            assert_eq!(listens_at(&printed(v4.to_ipv6_mapped().into())), Some(v4.into()));
+            assert_eq!(listens_at(&printed(v6.into())), Some(IpAddr::from(v6).to_canonical()));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `pinwise apply`: puts a plan in force, so that it can always be taken back.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use change::record::Reverter;
 use change::{Hand, LiveKernel, confirm, ledger};
 use machine::persistence::{Manner, NotKept};
 use machine::processes::owners;
-use machine::{Class, Fault, Plan, Planned, Root};
+use machine::{Class, Fault, Plan, Planned, ProcessRef, Root};
 use serde::Serialize;
 
 use crate::format::Format;
@@ -19,6 +18,7 @@ use crate::output::{self, Answer};
 use crate::window::length;
 use crate::{interrupt, notes, progress_bar};
 
+pub mod expected_process;
 pub mod target;
 
 /// Settings of which a bar shows how far they are.
@@ -63,6 +63,9 @@ pub struct Args {
     /// takes
     #[arg(long, value_name = "WHAT")]
     server: Option<String>,
+    /// Change nothing unless this process is still the same: its number, and its start in clock ticks after boot. For 'pinwise serve'
+    #[arg(long, hide = true, value_name = "PID:START", value_parser = expected_process::parse)]
+    expect_process: Vec<ProcessRef>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -106,6 +109,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         None => Plan { settings: args.set.clone(), ..Plan::default() },
     };
     let plan = target::named(&root, plan, args.server.as_deref())?;
+    // After the names were looked up: what is the same now was the same then.
+    expected_process::check(&root, &args.expect_process)?;
     match args.dry_run {
         true => show(args, &root, &plan),
         false => apply(args, &root, &plan),
@@ -166,7 +171,8 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
             bar.suspend(|| note!("{}", report::plan_text::done(done)));
         }
     };
-    let stop = || stopped(&interrupted, deadline);
+    // Asked before each act, when its threads have been identified.
+    let stop = || stopped(&interrupted, deadline, root, &args.expect_process);
     let not_left_alone = apply::not_left_alone(root, plan, &owners);
     if args.format == Format::Text {
         not_left_alone.iter().for_each(|kept| note!("pinwise: {}", report::plan_text::not_left_alone(kept)));
@@ -235,15 +241,20 @@ fn arm(hand: &mut Hand, within: Duration) -> Result<Instant, Fault> {
 }
 
 /// Why to stop in the middle.
-fn stopped(interrupted: &Arc<AtomicBool>, deadline: Option<Instant>) -> Option<Fault> {
+fn stopped(
+    interrupted: &AtomicBool,
+    deadline: Option<Instant>,
+    root: &Root,
+    expected: &[ProcessRef],
+) -> Option<Fault> {
     if interrupted.load(Ordering::Relaxed) {
         return Some(Fault::new(Class::Interrupted, "apply", "stopped by a signal", ""));
     }
-    let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    late.then(|| {
+    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         let cause = "the time to confirm it was over before it was done";
-        Fault::new(Class::No, "apply", cause, "give a longer --confirm-within")
-    })
+        return Some(Fault::new(Class::No, "apply", cause, "give a longer --confirm-within"));
+    }
+    expected_process::check(root, expected).err()
 }
 
 fn conclude(
@@ -277,7 +288,22 @@ fn conclude(
 
 #[cfg(test)]
 mod tests {
+    use machine::Tree;
+
     use super::*;
+
+    #[test]
+    fn an_apply_stops_where_a_process_has_ended_that_it_is_to_expect() {
+        let empty = Root::from_tree(Tree::new());
+        let why = |interrupted: bool, expected: &[ProcessRef]| {
+            stopped(&AtomicBool::new(interrupted), None, &empty, expected).map(|fault| fault.object)
+        };
+        let process = ProcessRef { pid: 4711, start_time_ticks: 300 };
+        assert_eq!(why(false, &[process]).as_deref(), Some("process 4711"));
+        assert_eq!((why(false, &[]), why(true, &[process]).as_deref()), (None, Some("apply")));
+        let late = stopped(&AtomicBool::new(false), Some(Instant::now()), &empty, &[]).unwrap();
+        assert!(late.remedy.contains("--confirm-within"), "{late}");
+    }
 
     #[test]
     fn a_setting_is_knob_target_and_value() {

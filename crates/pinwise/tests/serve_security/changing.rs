@@ -125,6 +125,29 @@ fn a_plan_for_a_process_that_has_ended_is_refused() {
 }
 
 #[test]
+fn apply_refuses_a_process_that_is_not_the_one_it_is_to_expect() {
+    let Some(sleeper) = Sleeper::new() else { return };
+    let place = Place::new();
+    let (pid, before, start) = (sleeper.pid(), sleeper.cpus(), sleeper.start_time_ticks());
+    let set = format!("process-affinity:{pid}=0");
+    let apply = |start: u64, more: &[&str]| {
+        let expected = format!("--expect-process={pid}:{start}");
+        place.pinwise(&[&["apply", "--set", &set, &expected][..], more].concat())
+    };
+    for more in [&["--dry-run"][..], &[], &["--confirm-within=600s"]] {
+        let refused = apply(start - 1, more);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!((refused.status.code(), sleeper.cpus()), (Some(4), before.clone()), "{more:?}: {said}");
+        assert!(said.contains("its number is that of another process now"), "{more:?}: {said}");
+        assert_eq!(place.sessions(), 0, "{more:?}");
+    }
+    let applied = apply(start, &[]);
+    assert_eq!((applied.status.code(), sleeper.cpus().as_str()), (Some(0), "0"), "{applied:?}");
+    assert!(place.pinwise(&["undo"]).status.success());
+    assert_eq!((sleeper.cpus(), place.sessions()), (before, 0));
+}
+
+#[test]
 fn no_request_changes_anything_that_has_not_all_that_it_takes() {
     let Some(sleeper) = Sleeper::new() else { return };
     let place = Place::with_case();

@@ -27,6 +27,12 @@ impl Sleeper {
         self.0.id().to_string()
     }
 
+    /// When it was started, clock ticks after boot: field 22 of its stat. Its name has no space.
+    pub fn start_time_ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        stat.split_whitespace().nth(21).unwrap().parse().unwrap()
+    }
+
     /// The CPUs that it may use, as the kernel lists them.
     pub fn cpus(&self) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();

@@ -44,9 +44,10 @@ pub(crate) use records::{
     Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state, waker_bits,
 };
 pub(crate) use request_records::{
-    Connection, PORTS, PeerKey, PortSeen, RequestControl, RequestSums, UNIX_NAME_BYTES, UnixName,
+    Connection, ListeningAddress, NOWHERE, PORTS, PeerKey, PortSeen, RequestControl, RequestSums,
+    UNIX_NAME_BYTES, UnixName,
 };
-pub(crate) use request_sums::{RequestTables, load as load_requests};
+pub(crate) use request_sums::{RequestPlaces, RequestTables, load as load_requests};
 pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackFrames, StackKey, StackSum, stack_hash};
 pub(crate) use stack_sums::{StackTables, load as load_stacks, load_profile};
 pub(crate) use tables::Tables;

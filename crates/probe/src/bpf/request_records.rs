@@ -8,9 +8,13 @@ pub(crate) const PORTS: usize = 64;
 pub(crate) const ADDRESS_BYTES: usize = 16;
 /// Bytes of the name of a Unix socket.
 pub(crate) const UNIX_NAME_BYTES: usize = 108;
+/// The place of what is another server's.
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 records! {
     UnixName = "unix_name" { bytes: u32, name: [u8; UNIX_NAME_BYTES], }
+
+    ListeningAddress = "listening_address" { address: [u8; ADDRESS_BYTES], port: u64, }
 
     RequestSums = "request_sums" { read: u64, waited_ns: u64, answered: u64, served_ns: u64, }
 
@@ -45,5 +49,9 @@ records! {
 
 /// The numbers above by their names in C, for the test of the layout.
 #[cfg(test)]
-pub(crate) const NUMBERS: &[(&str, usize)] =
-    &[("PORTS", PORTS), ("ADDRESS_BYTES", ADDRESS_BYTES), ("UNIX_NAME_BYTES", UNIX_NAME_BYTES)];
+pub(crate) const NUMBERS: &[(&str, usize)] = &[
+    ("PORTS", PORTS),
+    ("ADDRESS_BYTES", ADDRESS_BYTES),
+    ("UNIX_NAME_BYTES", UNIX_NAME_BYTES),
+    ("NOWHERE", NOWHERE as usize),
+];

@@ -7,21 +7,41 @@ use super::hooks::REQUESTS;
 use super::loading::{Loaded, Programs};
 use super::mapped::Mapped;
 use super::objects;
-use super::request_records::{Connection, PeerKey, PortSeen, RequestControl, RequestSums, UnixName};
+use super::request_records::{
+    Connection, ListeningAddress, PeerKey, PortSeen, RequestControl, RequestSums, UnixName,
+};
 use super::tables::{hash, mapped, refuse};
 
 /// Connections that are followed at a time; the kernel sets aside some 160 bytes for each at once.
 const CONNECTIONS: u32 = 1 << 16;
 
-/// Loads and attaches them, for so many ports and Unix sockets together in the network namespace of this inode. Without Unix sockets those
-/// of the machine are left alone. Nothing is counted before the tables say so.
+/// How much is distinguished.
+pub(crate) struct RequestPlaces {
+    /// Ports and Unix sockets together.
+    pub(crate) places: usize,
+    /// Addresses of ports; 0: a port is the server's at any address.
+    pub(crate) addresses: usize,
+    /// Whether there are Unix sockets. Without them those of the machine are left alone.
+    pub(crate) has_unix: bool,
+}
+
+/// Loads and attaches them, for servers in the network namespace of this inode. Nothing is counted before the tables say so.
 ///
 /// # Errors
 /// When the kernel has no such trace points with types, or does not permit programs: what, why and the remedy.
-pub(crate) fn load(network_inum: u32, places: usize, has_unix: bool) -> Result<Loaded, Missing> {
-    // Each place takes 2.6 KiB a possible CPU.
-    let tables = vec![("connections", CONNECTIONS), ("sums", places as u32)];
-    let numbers = vec![("network_inum", network_inum), ("has_unix", u32::from(has_unix))];
+pub(crate) fn load(network_inum: u32, sizes: &RequestPlaces) -> Result<Loaded, Missing> {
+    let RequestPlaces { places, addresses, has_unix } = *sizes;
+    // Each place takes 2.6 KiB a possible CPU. No table may be empty.
+    let tables = vec![
+        ("connections", CONNECTIONS),
+        ("sums", places as u32),
+        ("addresses", addresses.max(1) as u32),
+    ];
+    let numbers = vec![
+        ("network_inum", network_inum),
+        ("has_unix", u32::from(has_unix)),
+        ("has_addresses", u32::from(addresses > 0)),
+    ];
     Programs { numbers, ..Programs::typed(&objects::REQUESTS, tables, REQUESTS.iter().collect()) }.load()
 }
 
@@ -30,6 +50,8 @@ pub(crate) struct RequestTables {
     pub(crate) control: Mapped<RequestControl>,
     /// The place of each port.
     pub(crate) ports: HashMap<MapData, u32, u32>,
+    /// The place of each address of a port, [`NOWHERE`](super::NOWHERE) for those of others.
+    pub(crate) addresses: HashMap<MapData, ListeningAddress, u32>,
     /// The place of each Unix socket.
     pub(crate) unix_names: HashMap<MapData, UnixName, u32>,
     /// Connections that are open, by the address of their socket.
@@ -49,6 +71,7 @@ impl RequestTables {
         Ok(Self {
             control: mapped(loaded, "control", 1)?,
             ports: hash(loaded, "ports")?,
+            addresses: hash(loaded, "addresses")?,
             unix_names: hash(loaded, "unix_names")?,
             connections: hash(loaded, "connections")?,
             peers: hash(loaded, "peers")?,

@@ -6,11 +6,15 @@ use std::mem::offset_of;
 
 use machine::{FactId, Missing, Root};
 
+use super::addresses::{Owners, owners};
 use super::peers::Peers;
 use super::unix_name::unix_name;
 use super::waiting::{Waiting, waiting};
 use super::{Endpoint, Listening, PortRequests, Requests, since};
-use crate::bpf::{Loaded, PORTS, PortSeen, RequestControl, RequestTables, load_requests};
+use crate::bpf::{
+    ListeningAddress, Loaded, NOWHERE, PORTS, PortSeen, RequestControl, RequestPlaces, RequestTables,
+    load_requests,
+};
 use crate::clock;
 
 /// The fact that is missing where requests cannot be seen.
@@ -40,11 +44,11 @@ pub struct CountingRequests {
 
 impl CountingRequests {
     /// Gets ready to count what comes to these ports and Unix sockets in the network namespace of a process; beyond 64 of them the first,
-    /// ports before Unix sockets.
+    /// ports before Unix sockets. What comes to another server on these ports is left out by its address.
     ///
     /// # Errors
     /// There is none of them; the kernel is older than 6.3, or does not permit programs: what, why and the remedy.
-    pub fn prepare(root: &Root, pid: u32, listening: Listening<'_>) -> Result<Self, Missing> {
+    pub fn prepare(root: &Root, pid: u32, listening: &Listening) -> Result<Self, Missing> {
         let mut missing = Vec::new();
         let places = places(listening, &mut missing);
         if places.is_empty() {
@@ -52,20 +56,17 @@ impl CountingRequests {
             let none = "the server listens on no TCP port and on no Unix stream socket";
             return Err(not_seen(first.unwrap_or_else(|| none.into())));
         }
-        let has_unix = places.iter().any(|place| matches!(place, Endpoint::Unix(_)));
-        let loaded = load_requests(network_inum(root, pid)?, places.len(), has_unix);
+        // Ports are the first of the places: each has the same number there.
+        let owners = owners(&listening.ports[..listening.ports.len().min(PORTS)], &mut missing);
+        let sizes = RequestPlaces {
+            places: places.len(),
+            addresses: owners.len(),
+            has_unix: places.iter().any(|place| matches!(place, Endpoint::Unix(_))),
+        };
+        let loaded = load_requests(network_inum(root, pid)?, &sizes);
         let mut loaded = loaded.map_err(|missing| not_seen(missing.why))?;
         let mut tables = RequestTables::open(&mut loaded).map_err(|missing| not_seen(missing.why))?;
-        for (number, place) in (0u32..).zip(&places) {
-            let inserted = match place {
-                Endpoint::Port(port) => tables.ports.insert(u32::from(*port), number, 0),
-                Endpoint::Unix(name) => match unix_name(name) {
-                    Some(name) => tables.unix_names.insert(name, number, 0),
-                    None => continue,
-                },
-            };
-            inserted.map_err(|e| not_seen(format_args!("{}: {e}", named(place))))?;
-        }
+        fill_in(&mut tables, &places, &owners)?;
         let taken = vec![Vec::new(); places.len()];
         Ok(Self {
             tables,
@@ -94,11 +95,11 @@ impl CountingRequests {
 
     /// What was counted since the last call, or since the start; counting goes on. The tables are sums by CPU, so that these parts and what
     /// is counted after the last of them are exactly what [`CountingRequests::end`] gives. Clients are not in it: to go through all
-    /// connections takes too long for short slices.
+    /// connections takes too long for short slices. What is not known from the start on is missing in each of them.
     pub fn take(&mut self) -> Requests {
         let now_ns = clock::monotonic_ns();
         let from_ns = std::mem::replace(&mut self.taken_ns, now_ns).max(self.began_ns);
-        let (mut ports, mut missing) = (Vec::new(), Vec::new());
+        let (mut ports, mut missing) = (Vec::new(), self.missing.clone());
         for ((number, place), taken) in (0u32..).zip(&self.places).zip(&mut self.taken) {
             let by_cpu = match self.tables.sums.get(&number, 0) {
                 Ok(by_cpu) => by_cpu,
@@ -197,15 +198,38 @@ impl CountingRequests {
     }
 }
 
+/// Says in the tables which ports, addresses and Unix sockets are the server's.
+///
+/// # Errors
+/// The kernel refuses one: which, and its word.
+fn fill_in(tables: &mut RequestTables, places: &[Endpoint], owners: &Owners) -> Result<(), Missing> {
+    for (number, place) in (0u32..).zip(places) {
+        let inserted = match place {
+            Endpoint::Port(port) => tables.ports.insert(u32::from(*port), number, 0),
+            Endpoint::Unix(name) => match unix_name(name) {
+                Some(name) => tables.unix_names.insert(name, number, 0),
+                None => continue,
+            },
+        };
+        inserted.map_err(|e| not_seen(format_args!("{}: {e}", named(place))))?;
+    }
+    for ((port, address), owner) in owners {
+        let at = ListeningAddress { address: address.octets(), port: u64::from(*port) };
+        let inserted = tables.addresses.insert(at, owner.unwrap_or(NOWHERE), 0);
+        inserted.map_err(|e| not_seen(format_args!("port {port} at {address}: {e}")))?;
+    }
+    Ok(())
+}
+
 /// Why nothing can be seen.
 fn not_seen(why: impl Display) -> Missing {
     Missing::new(FACT, why).identified(FactId::Requests)
 }
 
 /// What is distinguished; of a name that cannot be found again it is said.
-fn places(listening: Listening<'_>, missing: &mut Vec<Missing>) -> Vec<Endpoint> {
-    let mut places: Vec<Endpoint> = listening.ports.iter().copied().map(Endpoint::Port).collect();
-    for name in listening.unix {
+fn places(listening: &Listening, missing: &mut Vec<Missing>) -> Vec<Endpoint> {
+    let mut places: Vec<Endpoint> = listening.ports.iter().map(|of| Endpoint::Port(of.port)).collect();
+    for name in &listening.unix {
         match unix_name(name) {
             Some(_) => places.push(Endpoint::Unix(name.clone())),
             None => {
@@ -255,18 +279,19 @@ mod tests {
     fn a_server_that_does_not_listen_has_none() {
         let root = Root::live();
         let refused =
-            CountingRequests::prepare(&root, std::process::id(), Listening::default()).err().unwrap();
+            CountingRequests::prepare(&root, std::process::id(), &Listening::default()).err().unwrap();
         assert!(refused.why.contains("no TCP port"), "{refused:?}");
     }
 
     #[test]
     fn a_name_that_cannot_be_found_again_and_more_than_can_be_counted_are_missing() {
-        let (unix, mut missing) = (["/run/a".to_string(), "x".repeat(200)], Vec::new());
+        let (unix, mut missing) = (vec!["/run/a".to_string(), "x".repeat(200)], Vec::new());
         let ports: Vec<u16> = (1..=70).collect();
-        let found = places(Listening { ports: &ports, unix: &unix }, &mut missing);
+        let found = places(&Listening { unix, ..Listening::on_ports(&ports) }, &mut missing);
         assert_eq!((found.len(), &found[0], missing.len()), (PORTS, &Endpoint::Port(1), 2));
         missing.clear();
-        let found = places(Listening { ports: &[], unix: &unix[..1] }, &mut missing);
+        let one = Listening { unix: vec!["/run/a".into()], ..Listening::default() };
+        let found = places(&one, &mut missing);
         assert_eq!((found, missing.len()), (vec![Endpoint::Unix("/run/a".into())], 0));
     }
 }

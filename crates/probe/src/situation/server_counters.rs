@@ -22,7 +22,7 @@ pub struct ServerCounters {
 impl ServerCounters {
     /// Gets ready to count the work of these processes and to sample their functions, and, where it is said on what they listen, the
     /// requests that come to that in the network namespace of the first process.
-    pub fn prepare(root: &Root, pids: &[u32], listening: Option<Listening<'_>>) -> Self {
+    pub fn prepare(root: &Root, pids: &[u32], listening: Option<&Listening>) -> Self {
         let requests = listening.zip(pids.first());
         Self {
             requests: requests.map(|(listening, first)| CountingRequests::prepare(root, *first, listening)),

@@ -2,7 +2,7 @@
 
 mod title;
 
-use crate::case::pages::{self, About};
+use crate::case::pages::{self, About, Page};
 use crate::case::viewer;
 use crate::document::{self, Head};
 use crate::{CaseView, Html, number, visible};
@@ -33,9 +33,10 @@ pub fn render(case: &CaseView) -> String {
     })
 }
 
-/// The pages that apply to the study.
+/// The pages that apply to the study, with their headings for it.
 fn drawn_pages(case: &CaseView) -> Vec<(About, Html)> {
-    let drawn = pages::ALL.iter().map(|page| (*page.about(), page.render(case)));
+    let about = |page: &dyn Page| About { title: page.title(case), ..*page.about() };
+    let drawn = pages::ALL.iter().map(|page| (about(*page), page.render(case)));
     drawn.filter(|(_, page)| !page.is_empty()).collect()
 }
 

@@ -17,6 +17,10 @@ pub struct About {
 pub trait Page: Sync {
     /// What it is.
     fn about(&self) -> &About;
+    /// Its heading for a study: usually that of every study.
+    fn title(&self, _case: &CaseView) -> &'static str {
+        self.about().title
+    }
     /// Draws it, without its heading; nothing where it does not apply to the study. Such a page is left out of the report.
     fn render(&self, case: &CaseView) -> Html;
 }

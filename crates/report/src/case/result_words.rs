@@ -15,7 +15,9 @@ use study::{Contrast, Direction, Evidence, Facts, Verdict};
 
 use crate::number;
 pub use factor_words::{effect, factor, interaction};
-pub use intervals::{intervals, surprising_contrasts, surprising_effects, surprising_intervals};
+pub use intervals::{
+    intervals, intervals_at, is_surprising, surprising_contrasts, surprising_effects, surprising_intervals,
+};
 pub use second_figures::{pooled, pooled_figure, second_figure};
 
 /// The best explanation of a CPU with its number in the list, counted from 1. A refuted finding explains nothing, and

@@ -310,9 +310,22 @@ fn columns_without_cpus_are_called_arms() {
         let html = of(facts);
         [">server on CPU</text>", ">arm</text>"].map(|words| section(&html, "bars").contains(words))
     };
-    assert_eq!(axis(&facts), [true, false]);
+    let headed = |facts: &Facts| {
+        let html = of(facts);
+        ["CPU by CPU", "Arm by arm"].map(|title| {
+            let is_linked = html.contains(&format!("<a href=\"#bars\">{title}</a>"));
+            is_linked && section(&html, "bars").contains(&format!(">{title}</h2>"))
+        })
+    };
+    let named = |facts: &Facts| {
+        let (html, metric) = (of(facts), &facts.evidence.metric);
+        ["by CPU", "by arm"].map(|by| section(&html, "bars").contains(&format!("CSV: {metric} {by}\"")))
+    };
+    let expected = [true, false];
+    assert_eq!((axis(&facts), headed(&facts), named(&facts)), (expected, expected, expected));
     facts.evidence.arms.iter_mut().for_each(|arm| arm.cpu = None);
-    assert_eq!(axis(&facts), [false, true]);
+    let expected = [false, true];
+    assert_eq!((axis(&facts), headed(&facts), named(&facts)), (expected, expected, expected));
 }
 
 #[test]

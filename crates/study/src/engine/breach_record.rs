@@ -1,6 +1,7 @@
-//! What is on disk of a breach before its trial is: a file in the trial's folder, written as soon as the arm has been taken back.
+//! What is on disk of a breach before its trial is: a file in the trial's folder, written while the arm is taken back.
 //!
-//! Between the two pinwise reads what was measured, and may be killed. Without the file the harmful arm would run again.
+//! Until its trial is on disk pinwise takes the arm back and reads what was measured, and may be killed. Without the file the harmful arm
+//! would run again.
 
 use std::io::Read as _;
 
@@ -56,8 +57,8 @@ impl Record {
     }
 }
 
-/// Writes the breach of a trial into its folder, through to the disk; `above` is the folder of all trials. For whoever has taken the arm
-/// back already.
+/// Writes the breach of a trial into its folder, through to the disk; `above` is the folder of all trials. The arm must not have to wait
+/// for it.
 ///
 /// # Errors
 /// It cannot be written.

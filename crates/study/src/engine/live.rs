@@ -153,6 +153,7 @@ impl Trials for LiveTrials {
         // Made here, before what goes with the trial.
         self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
         self.settling.wait(&self.interrupted);
+        orphaned_arm::provide(&self.study.recipe, &self.exe, self.hand.session())?;
         self.refer(planned, &recipe, &name).map_err(|fault| self.secrets.kept_out_of(fault))?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Fault::new(Class::Interrupted, "study", "stopped", ""));

@@ -53,8 +53,8 @@ impl Driven for OwnTrafficLoad {
         if !self.metrics.is_empty() && self.needs_requests().is_none() {
             return Vec::new();
         }
-        let listening = Listening { ports: &[ANY_PORT], unix: &[] };
-        let seen = CountingRequests::prepare(&Root::live(), std::process::id(), listening);
+        let listening = Listening::on_ports(&[ANY_PORT]);
+        let seen = CountingRequests::prepare(&Root::live(), std::process::id(), &listening);
         let missing =
             seen.err().map(|missing| Missing { why: format!("{}; {INSTEAD}", missing.why), ..missing });
         missing.into_iter().collect()

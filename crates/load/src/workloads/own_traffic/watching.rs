@@ -223,7 +223,10 @@ impl Watching {
         if let Some(mut counting) = counting {
             counting.stop();
             rest.connections = Some(counting.open_connections());
-            rest.whole = Some(counting.end());
+            let mut whole = counting.end();
+            // The slices had it, too.
+            whole.missing.retain(|missing| !rest.missing.contains(missing));
+            rest.whole = Some(whole);
         }
         let broken = broken.map(|(cause, remedy)| Broken {
             object: format!("server {asked}"),
@@ -244,16 +247,14 @@ fn counting(
     let Some(first) = found.pids.first() else {
         return Err(Missing::new("requests in the kernel", "the server has no process"));
     };
-    if !load.ports.is_empty() {
-        return CountingRequests::prepare(root, *first, Listening { ports: &load.ports, unix: &[] });
-    }
-    let connections = processes::connections(root, &found.pids);
-    let mut ports = connections.ports();
-    // It may have its socket from another process: of systemd, of a proxy.
-    if server.port() != 0 && !ports.contains(&server.port()) {
-        ports.push(server.port());
-    }
-    CountingRequests::prepare(root, *first, Listening { ports: &ports, unix: &connections.unix_listeners })
+    let seen = Listening::of(&processes::connections(root, &found.pids));
+    let listening = match &load.ports[..] {
+        // It may have its socket from another process: of systemd, of a proxy.
+        [] if server.port() != 0 => seen.and_on(server.port()),
+        [] => seen,
+        ports => seen.only_on(ports),
+    };
+    CountingRequests::prepare(root, *first, &listening)
 }
 
 /// Fails where nothing at all would be seen, or a guard that was asked for could not act.

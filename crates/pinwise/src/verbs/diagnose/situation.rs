@@ -34,12 +34,10 @@ pub fn collect(
     let mut surroundings = Surroundings::read(root, asked, watched.subject(), watched.pids());
     // First, for it takes a CPU for a while: the account begins with the window.
     let counters = (!watched.is_everything()).then(|| {
-        let ports = surroundings.connections().ports();
-        let listening = Listening { ports: &ports, unix: &surroundings.connections().unix_listeners };
+        let listening = Listening::of(surroundings.connections());
         // A server that does not listen has no requests to miss.
-        let listens = !(listening.ports.is_empty() && listening.unix.is_empty());
-        ServerCounters::prepare(root, watched.pids(), listens.then_some(listening))
-            .and_futexes(watched.pids())
+        let listening = Some(&listening).filter(|listening| !listening.is_empty());
+        ServerCounters::prepare(root, watched.pids(), listening).and_futexes(watched.pids())
     });
     let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
     let counting = counting.map_err(|why| surroundings.without(why)).ok();

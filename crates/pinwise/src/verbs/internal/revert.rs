@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::thread::sleep;
 
 use change::confirm::READY;
-use change::revert::{Revert, Reverted, keep_in_memory};
+use change::revert::{Revert, Reverted, end_last, keep_in_memory};
 use change::{LiveKernel, ledger_dir};
 use machine::{Class, Fault};
 use rustix::io::Errno;
@@ -32,11 +32,12 @@ pub struct Args {
 /// Waits and reverts; the answer is no when something could not be taken back.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
-    let mut revert = Revert::of(&dir, &kernel, &args.session, &sleep)?;
-    if args.orphaned {
-        revert = revert.once_orphaned(args.in_force_s);
-    }
+    let mut revert = match args.orphaned {
+        true => Revert::of_orphan(&dir, &kernel, &args.session, &sleep, args.in_force_s)?,
+        false => Revert::of(&dir, &kernel, &args.session, &sleep)?,
+    };
     keep_in_memory();
+    end_last();
     leave_the_session()?;
     revert.wait()?;
     match revert.take_back() {

@@ -93,7 +93,7 @@ fn refusal(denied: Denied) -> Response {
     answers::error(status, class, object, cause, remedy)
 }
 
-/// A refusal as JSON: those of the framework are plain text.
+/// A refusal as JSON: those of the framework are plain text. The methods that it allows stay.
 fn in_one_form(answer: Response) -> Response {
     let status = answer.status();
     let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
@@ -102,7 +102,12 @@ fn in_one_form(answer: Response) -> Response {
     }
     let cause = status.canonical_reason().unwrap_or("the request is malformed");
     let class = if status == StatusCode::NOT_FOUND { "not-found" } else { "usage" };
-    answers::error(status, class, "the request", cause, "see /api/openapi.json for what can be asked")
+    let remedy = "see /api/openapi.json for what can be asked";
+    let mut refused = answers::error(status, class, "the request", cause, remedy);
+    if let Some(allowed) = answer.headers().get(header::ALLOW) {
+        refused.headers_mut().insert(header::ALLOW, allowed.clone());
+    }
+    refused
 }
 
 /// What every answer has; a policy of its own stays.
@@ -150,8 +155,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_refusal_of_the_framework_is_json_as_well() {
-        let answer = in_one_form((StatusCode::METHOD_NOT_ALLOWED, "plain").into_response());
+        let plain = (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")], "plain");
+        let answer = in_one_form(plain.into_response());
         assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(answer.headers()[header::ALLOW], "GET,HEAD");
         let body = axum::body::to_bytes(answer.into_body(), 1 << 16).await.unwrap();
         let document: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(document["error"]["class"], "usage");

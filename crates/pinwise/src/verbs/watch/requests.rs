@@ -22,11 +22,10 @@ impl Requested {
     /// Gets ready to count what comes to where the server listens. Nothing is counted of threads, of some CPUs, and of all CPUs together:
     /// requests are those of a whole server.
     pub(super) fn prepare(root: &Root, watched: &Watched, connections: &Connections) -> Self {
-        let ports = connections.ports();
-        let listening = Listening { ports: &ports, unix: &connections.unix_listeners };
+        let listening = Listening::of(connections);
         let first = watched.pids().first().filter(|_| is_whole(watched) && listens(connections));
         Self {
-            counting: first.map(|first| CountingRequests::prepare(root, *first, listening)),
+            counting: first.map(|first| CountingRequests::prepare(root, *first, &listening)),
             may_have: may_have(watched, connections),
         }
     }

@@ -190,8 +190,8 @@ fn why_not(programs: &[&str]) -> Option<String> {
     if let Some(absent) = programs.iter().chain(&["setpriv", "taskset"]).find(is_absent) {
         return Some(format!("{absent} is not installed (scripts/setup test installs it)"));
     }
-    let any = Listening { ports: &[1], unix: &[] };
-    CountingRequests::prepare(&Root::live(), std::process::id(), any).err().map(|missing| missing.why)
+    let any = Listening::on_ports(&[1]);
+    CountingRequests::prepare(&Root::live(), std::process::id(), &any).err().map(|missing| missing.why)
 }
 
 fn free_port() -> u16 {

@@ -2,7 +2,7 @@
 
 use machine::CpuSet;
 use study::evidence::ArmSummary;
-use study::{Contrast, Facts, Role, Trust};
+use study::{Contrast, Evidence, Facts, Role, Trust};
 
 use super::Kind;
 use crate::case::heat::Heat;
@@ -31,6 +31,15 @@ const MOST_NAMED: usize = 12;
 const TOP: f64 = 34.0;
 const BAR_HEIGHT: f64 = 210.0;
 const EFFECT_HEIGHT: f64 = 120.0;
+
+/// What the arms do that have a column each behind the candidates'.
+const BEHIND: [Role; 3] = [Role::Intervention, Role::Dose, Role::MisTuning];
+
+/// Whether a column is that of a CPU; else each is that of an arm.
+pub fn has_cpus(evidence: &Evidence) -> bool {
+    let has_column = |arm: &&ArmSummary| arm.role == Role::Candidate || BEHIND.contains(&arm.role);
+    evidence.arms.iter().filter(has_column).any(|arm| arm.cpu.is_some())
+}
 
 /// One column of the drawing.
 struct Column<'a> {
@@ -70,10 +79,11 @@ pub fn draw(facts: &Facts, heat: &Heat) -> Option<Html> {
     let has_effects = !facts.evidence.against_other_cpus.is_empty();
     let heat_top = if has_effects { effects.bottom() + 44.0 } else { bars.bottom() + 72.0 };
     let height = heat_top + heat_rows::height(heat);
-    let title = format!(
-        "{} by CPU, with its difference to the other CPUs and the interrupts of each",
-        facts.evidence.metric
-    );
+    let what = match has_cpus(&facts.evidence) {
+        true => "CPU, with its difference to the other CPUs and the interrupts of each",
+        false => "arm",
+    };
+    let title = format!("{} by {what}", facts.evidence.metric);
     Some(svg::drawing(layout.width, height, &title, &description(&layout), |svg| {
         layout.bands.draw(svg, &layout, if has_effects { effects.bottom() } else { bars.bottom() });
         draw_bars(svg, facts, &layout, bars);
@@ -112,7 +122,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
     let bands = Bands::of(&facts.machine, &cpus);
     // Columns of a band stand beside each other; those of no CPU stay behind them.
     shown.sort_by_cached_key(|of| (of.cpu.is_none(), of.cpu.map(|cpu| bands.place(cpu))));
-    shown.extend([Role::Intervention, Role::Dose, Role::MisTuning].into_iter().flat_map(summaries));
+    shown.extend(BEHIND.into_iter().flat_map(summaries));
     for summary in shown {
         let Some(arm) = facts.study.arms.iter().find(|a| a.name == summary.arm) else { continue };
         let kind = Kind::of(arm, evidence);

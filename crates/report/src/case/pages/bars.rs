@@ -27,6 +27,10 @@ impl Page for Bars {
         &ABOUT
     }
 
+    fn title(&self, case: &CaseView) -> &'static str {
+        if bars::has_cpus(&case.facts.evidence) { ABOUT.title } else { "Arm by arm" }
+    }
+
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
         let heat = heat::read(case.facts);

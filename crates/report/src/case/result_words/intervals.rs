@@ -12,10 +12,14 @@ const NAMED: usize = 3;
 /// What intervals and verdicts are, in one sentence. `surprising` are the comparisons of which the two seem to disagree
 /// ([`surprising_contrasts`], [`surprising_effects`]).
 pub fn intervals(evidence: &Evidence, surprising: &[String]) -> String {
+    intervals_at(&level(evidence), evidence.precision.margin, surprising)
+}
+
+/// The same of a study of which a document is known: the level of its intervals in words (`95 %`), its margin as a share of 1.
+pub fn intervals_at(level: &str, margin: f64, surprising: &[String]) -> String {
     let what = format!(
-        "Intervals are of each comparison by itself ({}); verdicts are of all together, and beyond {}",
-        level(evidence),
-        number::share(evidence.precision.margin)
+        "Intervals are of each comparison by itself ({level}); verdicts are of all together, and beyond {}",
+        number::share(margin)
     );
     let (named, rest) = surprising.split_at(surprising.len().min(NAMED));
     let more = if rest.is_empty() { String::new() } else { format!("; and {} more", rest.len()) };
@@ -39,7 +43,7 @@ pub fn surprising_contrasts<'a>(
     evidence: &Evidence,
     contrasts: impl IntoIterator<Item = &'a Contrast>,
 ) -> Vec<String> {
-    let of = |contrast: &&Contrast| is_surprising(evidence, contrast.interval, contrast.verdict);
+    let of = |contrast: &&Contrast| is_surprising(evidence.trust, contrast.interval, contrast.verdict);
     let name = |contrast: &Contrast| format!("{} against {}", contrast.arm, contrast.reference);
     contrasts.into_iter().filter(of).map(name).collect()
 }
@@ -49,14 +53,15 @@ pub fn surprising_effects<'a>(
     evidence: &Evidence,
     effects: impl IntoIterator<Item = &'a Effect>,
 ) -> Vec<String> {
-    let of = |found: &&Effect| is_surprising(evidence, found.interval, found.verdict);
+    let of = |found: &&Effect| is_surprising(evidence.trust, found.interval, found.verdict);
     effects.into_iter().filter(of).map(effect).collect()
 }
 
-fn is_surprising(evidence: &Evidence, interval: Option<(f64, f64)>, verdict: Verdict) -> bool {
+/// Whether the interval of a ratio leaves out 1 (no difference), though no difference is shown.
+pub fn is_surprising(trust: Trust, interval: Option<(f64, f64)>, verdict: Verdict) -> bool {
     let leaves_out_0 = interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     // Equal is an answer of its own: that there is a difference, however sure, and it is within the margin.
-    evidence.trust == Trust::Sound && leaves_out_0 && verdict == Verdict::Undecided
+    trust == Trust::Sound && leaves_out_0 && verdict == Verdict::Undecided
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ fn longest_s(recipe: &Recipe) -> Option<u64> {
     recipe.has_own_traffic().then(|| (recipe.budget.trial_timeout_s + SLACK_S).ceil() as u64)
 }
 
-/// Starts what takes `session` back when this process ends with an arm in force, of a study whose server runs already. A server that pinwise
-/// has started serves nobody, and 'pinwise undo' is soon enough.
+/// Sees to it that `session` is taken back when this process ends with an arm in force, of a study whose server runs already. A server that
+/// pinwise has started serves nobody, and 'pinwise undo' is soon enough. To be asked for before each trial: what sees to it may have been
+/// killed meanwhile.
 ///
 /// # Errors
 /// It cannot be started: then no arm may be put in force.
@@ -26,7 +27,7 @@ pub(super) fn provide(recipe: &Recipe, exe: &Path, session: &str) -> Result<(), 
     if recipe.server.running.is_none() {
         return Ok(());
     }
-    orphan::arm(exe, &ledger::state_dir()?, session, longest_s(recipe)).map(drop)
+    orphan::arm(exe, &ledger::state_dir()?, session, longest_s(recipe))
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ pub(super) struct Asked<'a> {
     pub purpose: Purpose,
 }
 
+/// What is missing of a trial whose breach could not be written down at once.
+const NOT_ON_DISK: &str = "the breach on disk before its trial";
+
 /// What a load left, with its CPU time and what the sampler saw.
 type Seen = Result<(Outcome, CpuTime, Recording), Fault>;
 
@@ -84,7 +87,9 @@ impl LiveTrials {
         };
         let observed = accounting.map(|begun| self.observed_in(begun, &run));
         self.look_at_locks(observed.as_ref(), asked.planned.block);
-        self.concluded(asked, &recipe, Ended { served, run, observed, not_kept, began })
+        let unwritten = not_kept.clone();
+        let concluded = self.concluded(asked, &recipe, Ended { served, run, observed, not_kept, began });
+        concluded.map_err(|fault| with_unwritten(fault, unwritten.as_ref(), asked.planned))
     }
 
     /// Drives the load, and has the kernel account for the server meanwhile where the trial is an observed one.
@@ -176,8 +181,8 @@ impl LiveTrials {
         Ok(Served { server, in_force, start_s })
     }
 
-    /// Takes back at once what is in force of a run that a guard ended, before anything is read or written: the server's clients wait for
-    /// it. Then writes down that it did; why that could not be written.
+    /// Takes back at once what is in force of a run that a guard ended, before anything is read: the server's clients wait for it. Meanwhile
+    /// writes down that it did, so that whoever kills pinwise now does not have the arm run again; why that could not be written.
     ///
     /// # Errors
     /// Something could not be taken back.
@@ -188,18 +193,24 @@ impl LiveTrials {
         began: Instant,
         breach: &Breach,
     ) -> Result<Option<Missing>, Fault> {
-        in_force.beside.clear();
-        let taken_back = put_back::complete(&self.hand.undo_to(asked.mark));
-        let kept = match asked.purpose {
-            Purpose::Reference => Ok(()),
-            Purpose::Trial => {
-                let began_unix_s = unix_now_s() - began.elapsed().as_secs_f64();
-                let above = self.folder_of(asked.planned);
-                breach_record::keep(asked.folder, above, asked.planned, began_unix_s, breach)
-            }
-        };
-        taken_back?;
-        Ok(kept.err().map(|why| Missing::new("the breach on disk before its trial", why)))
+        let Asked { planned, folder, mark, purpose } = asked;
+        let began_unix_s = unix_now_s() - began.elapsed().as_secs_f64();
+        // As `folder_of` says, of fields that the hand is none of.
+        let above = self.observed.as_ref().filter(|_| planned.observed).unwrap_or(&self.trials);
+        let hand = &mut self.hand;
+        let (taken_back, kept) = std::thread::scope(|scope| {
+            let keeping = scope.spawn(|| match purpose {
+                Purpose::Reference => Ok(()),
+                Purpose::Trial => breach_record::keep(folder, above, planned, began_unix_s, breach),
+            });
+            in_force.beside.clear();
+            let taken_back = put_back::complete(&hand.undo_to(mark));
+            (taken_back, keeping.join().unwrap_or_else(|_| Err(panicked())))
+        });
+        let why = |fault: Fault| Missing::new(NOT_ON_DISK, format!("{}: {fault}", breach.words()));
+        let not_kept = kept.err().map(why);
+        taken_back.map_err(|fault| with_unwritten(fault, not_kept.as_ref(), planned))?;
+        Ok(not_kept)
     }
 
     /// From the next block on locks are looked at, where threads were seen to wait long for each other in this one.
@@ -246,6 +257,21 @@ impl LiveTrials {
             _ => self.allowed.clone(),
         }
     }
+}
+
+/// The fault of a run, with the breach that ended it where that is not on disk: the study ends with it, since a trial that merely failed
+/// would be run again, and nothing else says so.
+fn with_unwritten(fault: Fault, unwritten: Option<&Missing>, planned: &Planned<'_>) -> Fault {
+    let Some(Missing { fact, why, .. }) = unwritten else { return fault };
+    let arm = &planned.arm.name;
+    let remedy = format!("{}; 'pinwise resume' runs arm {arm} again, under the same guards", fault.remedy);
+    let class = if fault.class == Class::WorkloadFailed { Class::Storage } else { fault.class };
+    Fault { class, cause: format!("{}; missing: {fact}: {why}", fault.cause), remedy, ..fault }
+}
+
+fn panicked() -> Fault {
+    let cause = "the thread that writes the breach down panicked";
+    Fault::new(Class::Storage, "breach", cause, "this is a bug in pinwise; please report it")
 }
 
 /// Ends dose and neighbours; their user time while they ran, in CPUs.
@@ -298,6 +324,25 @@ mod tests {
         assert_eq!(cause(of(Class::WorkloadFailed, "reset"), killed()), "killed for memory");
         assert_eq!(cause(of(Class::Interrupted, "stopped"), killed()), "stopped");
         assert_eq!(cause(of(Class::WorkloadFailed, "reset"), None), "reset");
+    }
+
+    #[test]
+    fn a_breach_that_is_on_no_disk_is_in_the_fault_that_ends_the_study() {
+        use crate::own_traffic::harm::tests::{breach, own_traffic};
+
+        let study = own_traffic();
+        let arm = &study.arms[0];
+        let planned = Planned { index: 3, block: 0, position: 3, attempt: 0, arm, observed: false };
+        let full = || Fault::new(Class::Storage, "outcome.json", "no space left", "free some space");
+        assert_eq!(with_unwritten(full(), None, &planned), full());
+        let unwritten = Missing::new(NOT_ON_DISK, breach(31_000.0).words());
+        let fault = with_unwritten(full(), Some(&unwritten), &planned);
+        assert!(fault.cause.contains("no space left") && fault.cause.contains("31000"), "{fault}");
+        assert!(fault.remedy.contains(&arm.name) && fault.remedy.contains("free some space"), "{fault}");
+        assert_eq!(fault.class, Class::Storage);
+        let of = |class| with_unwritten(Fault { class, ..full() }, Some(&unwritten), &planned).class;
+        assert_eq!(of(Class::WorkloadFailed), Class::Storage, "not run again by this study");
+        assert_eq!(of(Class::No), Class::No, "what is still in force matters more");
     }
 
     #[test]

@@ -73,9 +73,8 @@ impl Accounting {
         let window = Window::of(&recipe.load, &recipe.budget);
         // The rate of a closed loop says what requests say, and each of them would pay for being counted.
         let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        let ports = has_rate.then(|| processes::connections(root, &pids).ports());
-        let listening = ports.as_deref().map(|ports| Listening { ports, unix: &[] });
-        let counters = ServerCounters::prepare(root, &pids, listening);
+        let listening = has_rate.then(|| Listening::of(&processes::connections(root, &pids)).without_unix());
+        let counters = ServerCounters::prepare(root, &pids, listening.as_ref());
         let counters = if locks { counters.and_futexes(&pids) } else { counters };
         Ok(Self { counting, counters, server, pids, window, began: None, first: None, last: None })
     }

@@ -1,10 +1,11 @@
 //! The figures of a case in words.
 
 use machine::Fault;
+use report::case::result_words;
 use report::number;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use study::Verdict;
+use study::{Trust, Verdict};
 
 use super::finding::{self, Finding};
 use super::{Said, fields, picked, picked_of_each};
@@ -20,6 +21,7 @@ struct Sheet {
     metric: Metric,
     progress: Progress,
     answer: Answer,
+    trust: Trust,
     #[serde(default)]
     arms: Vec<Arm>,
     contrasts: Contrasts,
@@ -124,6 +126,7 @@ pub fn of(document: &Value) -> Result<Said, Fault> {
     lines.push(sheet.basis());
     lines.extend(sheet.arms.iter().take(ARMS).map(|arm| arm.words(&sheet.metric)));
     lines.extend(sheet.contrasts.lines(&sheet.metric));
+    lines.extend(sheet.contrasts.intervals(&sheet.metric, sheet.trust));
     lines.extend(finding::lines(&sheet.findings));
     lines.extend(sheet.next.iter().map(NextStep::words));
     Ok(Said::of(lines, summary(document)))
@@ -165,10 +168,15 @@ impl Sheet {
             "Decided by {name}{unit} ({better} is better), from {trials_run} of {trials_planned} trials in {}; intervals of {}; equal means \
              within {}.",
             number::counted(complete_blocks, "complete block"),
-            number::share(1.0 - alpha),
+            level(*alpha),
             number::share(*margin)
         )
     }
+}
+
+/// The level of intervals: `95 %`.
+fn level(alpha: f64) -> String {
+    number::share(1.0 - alpha)
 }
 
 impl Arm {
@@ -215,9 +223,27 @@ impl Contrasts {
         }
         lines
     }
+
+    /// What intervals are beside verdicts, as the sheet and the report have it; `None` where no comparison has an interval.
+    fn intervals(&self, metric: &Metric, trust: Trust) -> Option<String> {
+        let all = || self.against_baseline.iter().chain(&self.against_other_cpus);
+        let has_intervals = self.a_a.iter().chain(all()).any(|contrast| contrast.interval.is_some());
+        let surprising = all().filter(|contrast| contrast.is_surprising(trust)).map(Contrast::name);
+        let surprising: Vec<String> = surprising.collect();
+        has_intervals.then(|| result_words::intervals_at(&level(metric.alpha), metric.margin, &surprising))
+    }
 }
 
 impl Contrast {
+    fn is_surprising(&self, trust: Trust) -> bool {
+        result_words::is_surprising(trust, self.interval, self.verdict)
+    }
+
+    /// `cpu 1 against unpinned`.
+    fn name(&self) -> String {
+        format!("{} against {}", self.arm, self.reference)
+    }
+
     /// `- cpu 1 against unpinned: requests_per_s -26.1 % [-28.0, -24.3], in 14 blocks: worse`.
     fn words(&self, metric: &Metric) -> String {
         let change = self
@@ -225,7 +251,7 @@ impl Contrast {
             .map_or("not known".to_string(), |ratio| number::change_with_interval(ratio, self.interval));
         let blocks = number::counted(self.blocks, "block");
         let verdict = self.verdict.word(metric.margin);
-        format!("- {} against {}: {} {change}, in {blocks}: {verdict}", self.arm, self.reference, metric.name)
+        format!("- {}: {} {change}, in {blocks}: {verdict}", self.name(), metric.name)
     }
 }
 
@@ -252,6 +278,8 @@ mod tests {
         let worse = said.words.lines().find(|line| is_worse(line)).unwrap();
         assert!(worse.contains("requests_per_s -") && worse.contains(" % [-"), "{}", said.words);
         assert!(said.words.contains("intervals of 96 %; equal means within 3 %"), "{}", said.words);
+        let caveat = "Intervals are of each comparison by itself (96 %); verdicts are of all together";
+        assert_eq!(said.words.lines().filter(|line| line.starts_with(caveat)).count(), 1, "{}", said.words);
         assert!(said.words.contains("Finding: ") && said.summary["findings"][0]["standing"].is_string());
         assert!(said.summary["arms"][0].get("by_block").is_none());
     }
@@ -275,6 +303,31 @@ mod tests {
         );
         assert!(contrast("undecided").words(&metric).ends_with("undecided"));
         assert!(contrast("equal").words(&metric).ends_with("equal within 3 %"));
+    }
+
+    #[test]
+    fn an_interval_that_seems_to_say_more_than_its_verdict_is_named_and_without_intervals_none_is() {
+        let contrast = |arm: &str, interval: Value, verdict: &str| {
+            json!({"arm": arm, "reference": "unpinned", "blocks": 14, "ratio": 1.05, "interval": interval, "verdict": verdict})
+        };
+        let words = |contrasts: &[Value], trust: Trust| {
+            let made = json!({"a_a": null, "control": null, "against_baseline": contrasts});
+            let metric = Metric {
+                name: "x".into(),
+                unit: "/s".into(),
+                better: "higher".into(),
+                margin: 0.03,
+                alpha: 0.05,
+            };
+            serde_json::from_value::<Contrasts>(made).unwrap().intervals(&metric, trust)
+        };
+        let beyond = json!([1.02, 1.09]);
+        let both = [contrast("cpu 1", beyond.clone(), "undecided"), contrast("cpu 2", beyond, "better")];
+        let named = words(&both, Trust::Sound).unwrap();
+        assert!(named.contains("(95 %)") && named.contains("(cpu 1 against unpinned)"), "{named}");
+        let early = words(&both, Trust::TooFew { blocks: 3, needed: 6 }).unwrap();
+        assert!(early.ends_with("and beyond 3 %."), "{early}");
+        assert_eq!(words(&[contrast("cpu 1", Value::Null, "undecided")], Trust::Sound), None);
     }
 
     #[test]

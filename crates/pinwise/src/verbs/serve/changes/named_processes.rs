@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 
 use machine::knobs::{self, MaySet, guest};
-use machine::{Class, Fault, ProcessRef, Root, Setting};
+use machine::{Fault, ProcessRef, Root, Setting};
 use serde::Serialize;
+
+use crate::verbs::apply::expected_process;
 
 /// The processes, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -28,11 +30,12 @@ impl NamedProcesses {
     /// # Errors
     /// One has ended; its number may be that of another by now.
     pub(super) fn check(&self, root: &Root) -> Result<(), Fault> {
-        let changed = self.0.iter().find_map(|process| {
-            let now = probe::identify(root, process.pid);
-            (now != Some(*process)).then(|| ended(process.pid, now.is_some()))
-        });
-        changed.map_or(Ok(()), Err)
+        expected_process::check(root, &self.0)
+    }
+
+    /// The same as arguments of 'pinwise apply', which checks them itself right before each act.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(expected_process::argument)
     }
 }
 
@@ -47,15 +50,6 @@ fn number(name: &str) -> Option<u32> {
     let process = name.trim().split('/').next()?;
     let is_number = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
     process.parse().ok().filter(|_| is_number)
-}
-
-fn ended(pid: u32, is_another: bool) -> Fault {
-    let cause = match is_another {
-        true => "it has ended since the plan was shown, and its number is that of another process now",
-        false => "it has ended since the plan was shown",
-    };
-    let remedy = "make the plan again for the process that is meant; a systemd unit can be named as well";
-    Fault::new(Class::MachineLacks, format!("process {pid}"), cause, remedy)
 }
 
 #[cfg(test)]
@@ -76,20 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_has_become_another_process_is_refused() {
+    fn a_number_is_identified_and_handed_on_with_its_start_time() {
         let shown = NamedProcesses::read(&with(4711, 'S', 300), Some("4711"), &[]);
         assert_eq!(
             serde_json::to_value(&shown).unwrap(),
             serde_json::json!([{ "pid": 4711, "start_time_ticks": 300 }])
         );
+        assert_eq!(shown.arguments().collect::<Vec<_>>(), ["--expect-process=4711:300"]);
         assert!(shown.check(&with(4711, 'R', 300)).is_ok());
-        let reused = shown.check(&with(4711, 'S', 301)).unwrap_err();
-        assert_eq!((reused.class, reused.object.as_str()), (Class::MachineLacks, "process 4711"));
-        assert!(reused.cause.contains("another process"), "{reused}");
-        for gone in [with(4712, 'S', 300), with(4711, 'Z', 300)] {
-            let fault = shown.check(&gone).unwrap_err();
-            assert!(fault.cause.contains("ended") && !fault.cause.contains("another"), "{fault}");
-        }
+        assert!(shown.check(&with(4711, 'S', 301)).is_err() && shown.check(&with(4711, 'Z', 300)).is_err());
+        assert_eq!(NamedProcesses::default().arguments().count(), 0);
     }
 
     #[test]

@@ -40,9 +40,26 @@ fn sweep_in(folder: &Path) -> usize {
     let Ok(folder) = OwnFolder::open(folder) else { return 0 };
     let names = folder.names().unwrap_or_default();
     let plans = names.iter().filter_map(|name| name.to_str()).filter(|name| is_of_a_plan(name));
-    // Who gets the lock knows that no server has it. It is refused for links, and for files of others or with a second name.
-    let is_removed = |name: &&str| folder.lock_file(name).is_ok_and(|_lock| folder.remove(name).is_ok());
-    plans.filter(is_removed).count()
+    plans.filter(|name| is_removed(&folder, name)).count()
+}
+
+/// Removes a file that no server needs, and returns whether it did. A link is refused, and so is a file of others or with a second name.
+fn is_removed(folder: &OwnFolder, name: &str) -> bool {
+    // Who gets the lock knows that no server has it, and holds it until the file is gone.
+    let locked = folder.append(name).ok().filter(|file| take_lock(file).is_ok());
+    locked.is_some_and(|_locked| folder.remove(name).is_ok())
+}
+
+/// Takes the lock of an open file that still has its name: a server that has removed it may have made another one of that name.
+///
+/// # Errors
+/// `WouldBlock` where somebody has it; `NotFound` where it has been removed; the file system has no locks.
+fn take_lock(file: &File) -> io::Result<()> {
+    flock(file, FlockOperation::NonBlockingLockExclusive)?;
+    match file.metadata()?.nlink() {
+        0 => Err(io::ErrorKind::NotFound.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a file of this name is one that a server has written.
@@ -77,14 +94,13 @@ impl PlanFile {
     /// # Errors
     /// A server that starts at this very moment has taken the file for a forgotten one; the file system has no locks.
     fn lock(&self) -> io::Result<()> {
-        flock(&self.locked, FlockOperation::NonBlockingLockExclusive)?;
-        match self.locked.metadata()?.nlink() {
-            0 => {
-                let why = "another pinwise serve, which has just started, has removed it: try again";
-                Err(io::Error::new(io::ErrorKind::NotFound, why))
+        take_lock(&self.locked).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::NotFound => {
+                let why = "another pinwise serve has just started and takes it for forgotten: try again";
+                io::Error::new(error.kind(), why)
             }
-            _ => Ok(()),
-        }
+            _ => error,
+        })
     }
 
     /// Its path, as an argument.
@@ -160,6 +176,22 @@ mod tests {
         assert!(others.iter().all(|other| folder.join(other).exists()));
         assert!(link.is_symlink() && second_name.exists());
         assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    }
+
+    #[test]
+    fn the_lock_is_that_of_a_file_which_has_its_name() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("plan");
+        let open = || File::options().append(true).create(true).open(&path).unwrap();
+        let (file, other) = (open(), open());
+        take_lock(&file).unwrap();
+        assert_eq!(take_lock(&other).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        // As a server does that has come to its end with it, before it makes the next one.
+        std::fs::remove_file(&path).unwrap();
+        drop(file);
+        std::fs::write(&path, "[[setting]]\n").unwrap();
+        assert_eq!(take_lock(&other).unwrap_err().kind(), io::ErrorKind::NotFound);
+        take_lock(&File::open(&path).unwrap()).unwrap();
     }
 
     #[test]

@@ -164,6 +164,7 @@ async fn apply_with(kept: &KeptPlan, flag: String, at_most: Duration) -> Result<
     let mut arguments = vec!["apply".to_string(), file.path()?, flag];
     // One word with its flag: it cannot be taken for another flag.
     arguments.extend(kept.server.iter().map(|server| format!("--server={server}")));
+    arguments.extend(kept.processes.arguments());
     let applied = own_verb::json_with_fault(&arguments, at_most).await;
     // Removed where no other request waits for the disk.
     let removed = move || {

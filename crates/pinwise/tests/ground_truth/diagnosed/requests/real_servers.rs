@@ -80,8 +80,8 @@ fn listens(port: u16, within: Duration) {
 
 /// What the kernel sees of a server's port while `load` runs, and what that returns; `None` where requests cannot be seen.
 fn counted<T>(server: &Killed, port: u16, load: impl FnOnce() -> T) -> Option<(PortRequests, T)> {
-    let listening = Listening { ports: &[port], unix: &[] };
-    let mut counting = match CountingRequests::prepare(&Root::live(), server.id(), listening) {
+    let listening = Listening::on_ports(&[port]);
+    let mut counting = match CountingRequests::prepare(&Root::live(), server.id(), &listening) {
         Ok(counting) => counting,
         Err(missing) => {
             eprintln!("skipped: {}: {}", missing.fact, missing.why);

@@ -3,6 +3,7 @@
 use study::evidence::ArmSummary;
 use study::{Contrast, Evidence, Role};
 
+use crate::case::drawings::bars;
 use crate::case::heat::Heat;
 use crate::markup::data_link::{Cell, data_link};
 use crate::{Html, number};
@@ -19,7 +20,8 @@ pub(super) fn of_bars(html: &mut Html, evidence: &Evidence) {
     let [mean, sd] = ["mean", "sd"].map(|what| format!("{what}_{}", evidence.metric));
     let mut heads = vec!["arm", "cpu", mean.as_str(), sd.as_str(), "trials"];
     heads.extend(OF_CHANGE);
-    data_link(html, &format!("{} by CPU", evidence.metric), "bars.csv", &heads, &rows);
+    let columns = if bars::has_cpus(evidence) { "CPU" } else { "arm" };
+    data_link(html, &format!("{} by {columns}", evidence.metric), "bars.csv", &heads, &rows);
 }
 
 fn bar(evidence: &Evidence, arm: &ArmSummary) -> Vec<Cell> {
