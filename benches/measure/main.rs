@@ -1,6 +1,6 @@
 //! `make bench [PARTS="PART ..."]`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, observing, changes, engine, traced,
-//! traced_goals, noise, amqp, ldap, http, open_loop. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, observing, requests, changes, engine,
+//! traced, traced_goals, noise, amqp, ldap, http, open_loop. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
@@ -19,6 +19,7 @@ mod perf_test;
 mod pinned;
 mod plot;
 mod recipe;
+mod requests;
 mod section;
 mod tools;
 mod traced;
@@ -38,13 +39,14 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
     ("watch", watch::measure),
     ("account", account::measure),
     ("observing", observing::measure),
+    ("requests", requests::measure),
     ("changes", changes::measure),
     ("engine", engine::measure),
     ("traced", traced::measure),

@@ -1,5 +1,5 @@
-//! Programs in the kernel that do nothing, or look at the clock and do no more, at the trace points where those of watch meet each task
-//! or each tick: what they cost hardly a tracer of the same can do without.
+//! Programs in the kernel that do nothing, or look at the clock and do no more, at the trace points where those of watch meet each task,
+//! each tick, or what is sent and received: what they cost hardly a tracer of the same can do without.
 
 use std::io;
 
@@ -14,6 +14,8 @@ pub enum Met {
     Tasks,
     /// Each tick: the interrupt of a CPU's own timer (x86), and the kernel's timer that expires in it.
     Ticks,
+    /// Whatever is sent and received through sockets (6.3 and later), and what becomes of TCP connections.
+    Sockets,
 }
 
 impl Met {
@@ -22,6 +24,9 @@ impl Met {
             Met::Tasks => &["sched_switch", "sched_wakeup"],
             Met::Ticks => {
                 &["local_timer_entry", "local_timer_exit", "hrtimer_expire_entry", "hrtimer_expire_exit"]
+            }
+            Met::Sockets => {
+                &["inet_sock_set_state", "sk_data_ready", "sock_recv_length", "sock_send_length"]
             }
         }
     }
@@ -54,10 +59,10 @@ mod tests {
             eprintln!("skipped: needs root");
             return;
         }
-        for (met, reads_clock) in
-            [(Met::Tasks, false), (Met::Tasks, true), (Met::Ticks, false), (Met::Ticks, true)]
-        {
-            Nothing::attach(met, reads_clock).unwrap();
+        for met in [Met::Tasks, Met::Ticks, Met::Sockets] {
+            for reads_clock in [false, true] {
+                Nothing::attach(met, reads_clock).unwrap();
+            }
         }
     }
 }

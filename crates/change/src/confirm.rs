@@ -28,15 +28,25 @@ pub const READY: &str = "armed";
 /// # Errors
 /// Neither systemd nor this machine starts it.
 pub fn arm(exe: &Path, state_dir: &Path, session: &str) -> Result<Reverter, Fault> {
-    match systemd_service(exe, state_dir, session) {
+    start(exe, state_dir, session, &[])
+}
+
+/// As [`arm`], with further flags of [`VERB`].
+pub(crate) fn start(
+    exe: &Path,
+    state_dir: &Path,
+    session: &str,
+    flags: &[String],
+) -> Result<Reverter, Fault> {
+    match systemd_service(exe, state_dir, session, flags) {
         Some(unit) => Ok(Reverter::Service { unit }),
-        None => own_process(exe, state_dir, session).map(|pid| Reverter::Process { pid }),
+        None => own_process(exe, state_dir, session, flags).map(|pid| Reverter::Process { pid }),
     }
 }
 
 /// A transient service, which waits from now on, so that it needs no disk when its time has come, and is restarted if it fails;
 /// `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
-fn systemd_service(exe: &Path, state_dir: &Path, session: &str) -> Option<String> {
+fn systemd_service(exe: &Path, state_dir: &Path, session: &str, flags: &[String]) -> Option<String> {
     if !Path::new("/run/systemd/system").is_dir() || !rustix::process::geteuid().is_root() {
         return None;
     }
@@ -48,13 +58,14 @@ fn systemd_service(exe: &Path, state_dir: &Path, session: &str) -> Option<String
         .arg(format!("--unit={unit}"))
         .arg(format!("--setenv=PINWISE_STATE_DIR={}", state_dir.display()))
         .arg(exe)
-        .args([VERB, "--session", session]);
+        .args([VERB, "--session", session])
+        .args(flags);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
     status.success().then_some(unit)
 }
 
 /// A process that waits by itself; its number.
-fn own_process(exe: &Path, state_dir: &Path, session: &str) -> Result<u32, Fault> {
+fn own_process(exe: &Path, state_dir: &Path, session: &str, flags: &[String]) -> Result<u32, Fault> {
     let fault = |cause: &dyn std::fmt::Display| {
         Fault::new(
             Class::MachineLacks,
@@ -65,6 +76,7 @@ fn own_process(exe: &Path, state_dir: &Path, session: &str) -> Result<u32, Fault
     };
     let mut child = Command::new(exe)
         .args([VERB, "--session", session])
+        .args(flags)
         .env("PINWISE_STATE_DIR", state_dir)
         .current_dir("/")
         .stdin(Stdio::null())

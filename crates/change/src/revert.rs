@@ -3,6 +3,8 @@
 //! This is what brings a machine back that nobody can reach any more, so it does not give up: not at a lock, not at a disk that has
 //! gone read-only or fails, not at an apply that hangs. The ledger is opened once, and what it said last is kept in memory.
 
+pub mod orphan;
+
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt;
@@ -55,6 +57,19 @@ pub struct Revert<'a> {
     file: File,
     /// What the ledger said when it could last be read.
     seen: Session,
+    when: When,
+}
+
+/// When a session is to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// When nobody has confirmed it in time.
+    Unconfirmed,
+    /// When the process that performs its acts has ended, or leaves one of them in force for longer than so many clock ticks.
+    Orphaned {
+        /// `None`: for as long as it likes.
+        most_ticks: Option<u64>,
+    },
 }
 
 impl<'a> Revert<'a> {
@@ -74,14 +89,18 @@ impl<'a> Revert<'a> {
             Ok((read_whole(&file)?, file))
         });
         let (bytes, file) = opened.map_err(|e| Fault::io(path.display(), &e, "see 'pinwise status'"))?;
-        Ok(Self { dir: dir.to_path_buf(), kernel, sleep, seen: Session::parse(&path, &bytes), file })
+        let (seen, when) = (Session::parse(&path, &bytes), When::Unconfirmed);
+        Ok(Self { dir: dir.to_path_buf(), kernel, sleep, file, seen, when })
     }
 
-    /// Waits until the time of the session is over, or until nothing is left to wait for.
+    /// Waits until the time of the session is over, or, of an orphan, until it is one; or until nothing is left to wait for.
     ///
     /// # Errors
     /// The kernel does not report the time.
     pub fn wait(&mut self) -> Result<(), Fault> {
+        if let When::Orphaned { most_ticks } = self.when {
+            return self.wait_for_the_owner(most_ticks);
+        }
         // The session is armed in its ledger a moment after this process is ready.
         let ticks_per_s = rustix::param::clock_ticks_per_second();
         let begun = now_ticks(self.kernel)?;
@@ -111,7 +130,7 @@ impl<'a> Revert<'a> {
         let mut taken_back: Option<UndoReport> = None;
         for _ in 0..LOOKS {
             let lock = self.lock();
-            if !self.look() || self.seen.armed.is_none() {
+            if !self.look() || !self.is_wanted() {
                 break;
             }
             let (report, settled) = self.take_back_once();
@@ -126,6 +145,14 @@ impl<'a> Revert<'a> {
             (self.sleep)(LOOK_EVERY);
         }
         taken_back.map_or(Reverted::NotNeeded, Reverted::TakenBack)
+    }
+
+    /// Whether something is to be taken back.
+    fn is_wanted(&self) -> bool {
+        match self.when {
+            When::Unconfirmed => self.seen.armed.is_some(),
+            When::Orphaned { .. } => self.seen.outstanding().next().is_some(),
+        }
     }
 
     /// Reads the ledger again, if that is possible; whether it is still there.

@@ -7,6 +7,8 @@
 //!
 //! A guard never compares a rate of requests, which falls whenever the clients have nothing to ask: a lull is no harm.
 
+mod ages;
+mod beyond;
 mod bound;
 mod breach;
 mod check;
@@ -16,8 +18,11 @@ mod judge;
 mod seen;
 mod sequential;
 mod share;
+mod student;
 mod text;
+mod unanswered;
 
+pub use self::ages::Ages;
 pub use self::bound::{Guard, Limit, Relation};
 pub use self::breach::{Breach, Certainty};
 pub use self::guarding::Guarding;

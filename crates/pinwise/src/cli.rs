@@ -116,6 +116,9 @@ pub enum Verb {
     /// Hold the knob cpu-dma-latency until terminated
     #[command(hide = true)]
     HoldLatency(verbs::internal::hold_latency::Args),
+    /// Print the report of a case as HTML, and write nothing (the live page starts it)
+    #[command(hide = true)]
+    ReportPage(verbs::internal::report_page::Args),
     /// Count the timer interrupts of CPUs in a window, and show why their tick did not stop
     #[command(hide = true)]
     Ticks(verbs::ticks::Args),

@@ -3,10 +3,11 @@
 //! So a caller gets what a user at a shell would, with the same checks and the same words, and one that goes away or asks for too much
 //! disturbs none of the others.
 
-use std::process::{Output, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use machine::{Class, Fault};
+use machine::{Class, Fault, Outside};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -16,49 +17,91 @@ use tokio::time::timeout;
 /// The most of standard output that is read, bytes: a map of 4,096 CPUs has 20 MiB.
 const MOST_OF_STDOUT: u64 = 64 << 20;
 
-/// The most of standard error that is read, bytes.
-const MOST_OF_STDERR: u64 = 1 << 20;
+/// The end of standard error that is kept, bytes.
+const END_OF_STDERR: usize = 64 << 10;
+
+/// The most of it that a fault quotes, bytes: a parser's words with its usage fit.
+const MOST_QUOTED: usize = 4 << 10;
+
+/// What is read at once of standard error, bytes.
+const PIECE: usize = 4 << 10;
 
 /// How long a verb whose time is over may take to take back what it changed, before it is killed.
 const GRACE: Duration = Duration::from_secs(20);
+
+/// What stands before the lines that pinwise itself writes to stderr.
+const OURS: &str = "pinwise: ";
 
 /// Runs a verb with `--format json` and returns the document that it prints. A verb whose answer is no prints one, too.
 ///
 /// Where the future is dropped the process is killed: verbs that change the machine are to be awaited in a task of their own.
 ///
 /// # Errors
-/// It cannot be started, fails (the fault has its class and its last words), or takes longer than `at_most`.
+/// It cannot be started, takes longer than `at_most`, prints too much, or fails: the fault has the class of its exit code and what it said on
+/// stderr; where it has stated a `fault` in the document, it is that one.
 pub(crate) async fn json(arguments: &[String], at_most: Duration) -> Result<Value, Fault> {
+    let (object, ended) = run(arguments, &["--format", "json"], at_most).await?;
+    match ended.document() {
+        Some(document) if ended.has_answered() => Ok(document),
+        document => Err(document.as_ref().and_then(stated).unwrap_or_else(|| ended.fault(&object))),
+    }
+}
+
+/// As [`json`], of a verb that says in its document what it has done although it failed: that document is returned, with its `fault`.
+///
+/// # Errors
+/// As [`json`], where it has printed no document that states a fault.
+pub(crate) async fn json_with_fault(arguments: &[String], at_most: Duration) -> Result<Value, Fault> {
+    let (object, ended) = run(arguments, &["--format", "json"], at_most).await?;
+    match ended.document() {
+        Some(document) if ended.has_answered() || stated(&document).is_some() => Ok(document),
+        _ => Err(ended.fault(&object)),
+    }
+}
+
+/// Runs a verb that prints text and returns that, whole.
+///
+/// # Errors
+/// As [`json`]; what it printed is not UTF-8.
+pub(crate) async fn text(arguments: &[String], at_most: Duration) -> Result<String, Fault> {
+    let (object, ended) = run(arguments, &[], at_most).await?;
+    if !ended.has_answered() || !ended.stdout.is_whole {
+        return Err(ended.fault(&object));
+    }
+    let remedy = "report this as a bug of pinwise";
+    String::from_utf8(ended.stdout.bytes).map_err(|error| Fault::new(Class::Storage, object, error, remedy))
+}
+
+/// The fault that a verb states in the document that it prints; `None` where it states none.
+pub(crate) fn stated(document: &Value) -> Option<Fault> {
+    let fault = document.get("fault").filter(|fault| fault.is_object())?;
+    let part = |name: &str| fault[name].as_str().unwrap_or_default();
+    let class = serde_json::from_value(fault["class"].clone()).unwrap_or(Class::No);
+    Some(Fault::new(class, part("object"), part("cause"), part("remedy")))
+}
+
+/// Runs a verb to its end; its name comes first, as the object of a fault.
+async fn run(arguments: &[String], more: &[&str], at_most: Duration) -> Result<(String, Ended), Fault> {
     let verb = arguments.first().map_or("", String::as_str);
     let object = format!("pinwise {verb}");
     let mut command = Command::new("/proc/self/exe");
-    command.args(arguments).args(["--format", "json"]);
+    command.args(arguments).args(more);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C of a terminal is for the process that answers, which ends what it started.
     command.process_group(0).kill_on_drop(true);
     let started = command.spawn();
     let mut child =
         started.map_err(|error| Fault::io(&object, &error, "see whether another process can be started"))?;
-    let output = within(&mut child, at_most, &object).await?;
-    match serde_json::from_slice(&output.stdout) {
-        Ok(document) if answers(output.status.code()) => Ok(document),
-        _ => Err(fault_of(&object, &output)),
-    }
-}
-
-/// Whether a verb that ends so has printed its answer.
-fn answers(code: Option<i32>) -> bool {
-    let codes = [0, Class::No.exit_code(), crate::output::REBOOT, crate::output::CANNOT_TELL];
-    codes.into_iter().any(|answer| code == Some(i32::from(answer)))
+    let ended = within(&mut child, at_most, &object).await?;
+    Ok((object, ended))
 }
 
 /// All that it prints; where its time is over, it is asked to end, and killed where it does not.
-async fn within(child: &mut Child, at_most: Duration, object: &str) -> Result<Output, Fault> {
+async fn within(child: &mut Child, at_most: Duration, object: &str) -> Result<Ended, Fault> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let ended = async {
-        let (stdout, stderr) =
-            tokio::join!(start_of(stdout, MOST_OF_STDOUT), start_of(stderr, MOST_OF_STDERR));
-        child.wait().await.map(|status| Output { status, stdout, stderr })
+        let (stdout, stderr) = tokio::join!(start_of(stdout, MOST_OF_STDOUT), end_of(stderr, END_OF_STDERR));
+        child.wait().await.map(|status| Ended { status, stdout, stderr })
     };
     if let Ok(ended) = timeout(at_most, ended).await {
         return ended.map_err(|error| Fault::io(object, &error, "try again"));
@@ -73,74 +116,204 @@ async fn within(child: &mut Child, at_most: Duration, object: &str) -> Result<Ou
     Err(Fault::new(Class::MachineLacks, object, cause, "run it at a shell, where it may take its time"))
 }
 
-/// What it prints, up to so many bytes. What is longer is read on and forgotten, so that the writer is not stopped by it.
-async fn start_of(pipe: Option<impl AsyncRead + Unpin>, at_most: u64) -> Vec<u8> {
-    let mut start = Vec::new();
-    if let Some(mut pipe) = pipe {
-        let _ = (&mut pipe).take(at_most).read_to_end(&mut start).await;
-        let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
-    }
-    start
+/// The start of what a verb prints.
+#[derive(Debug)]
+struct Start {
+    bytes: Vec<u8>,
+    /// Whether that is all of it.
+    is_whole: bool,
 }
 
-/// The failure of a verb: the class that its exit code stands for, and its last line, which says object, cause and remedy.
-fn fault_of(object: &str, output: &Output) -> Fault {
-    let code = output.status.code().and_then(|code| u8::try_from(code).ok());
-    let classes = [
-        Class::No,
-        Class::Usage,
-        Class::NotPermitted,
-        Class::MachineLacks,
-        Class::WorkloadFailed,
-        Class::Storage,
-        Class::Interrupted,
-    ];
-    let class =
-        classes.into_iter().find(|class| Some(class.exit_code()) == code).unwrap_or(Class::MachineLacks);
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let words = last.map_or("it printed no JSON document", |line| line.trim_start_matches("pinwise: "));
-    Fault::new(class, object, words, "")
+/// What it prints, up to so many bytes. What is longer is read on and forgotten, so that the writer is not stopped by it.
+async fn start_of(pipe: Option<impl AsyncRead + Unpin>, at_most: u64) -> Start {
+    let mut bytes = Vec::new();
+    let Some(mut pipe) = pipe else { return Start { bytes, is_whole: true } };
+    let read = (&mut pipe).take(at_most).read_to_end(&mut bytes).await;
+    let left = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+    Start { bytes, is_whole: read.is_ok() && left.is_ok_and(|left| left == 0) }
+}
+
+/// The end of what it prints, so many bytes at most: there a failure stands.
+async fn end_of(pipe: Option<impl AsyncRead + Unpin>, at_most: usize) -> Vec<u8> {
+    let mut end = Vec::new();
+    let Some(mut pipe) = pipe else { return end };
+    let mut piece = vec![0; PIECE];
+    // Where reading fails, what has come before is kept.
+    while let Ok(read @ 1..) = pipe.read(&mut piece).await {
+        end.extend_from_slice(&piece[..read]);
+        end.drain(..end.len().saturating_sub(at_most));
+    }
+    end
+}
+
+/// How a verb ended, and what it printed.
+#[derive(Debug)]
+struct Ended {
+    status: ExitStatus,
+    stdout: Start,
+    /// The end of it.
+    stderr: Vec<u8>,
+}
+
+impl Ended {
+    /// Whether a verb that ends so has printed its answer.
+    fn has_answered(&self) -> bool {
+        let codes = [0, Class::No.exit_code(), crate::output::REBOOT, crate::output::CANNOT_TELL];
+        codes.into_iter().any(|answer| self.status.code() == Some(i32::from(answer)))
+    }
+
+    /// The JSON document that it printed.
+    fn document(&self) -> Option<Value> {
+        serde_json::from_slice(&self.stdout.bytes).ok()
+    }
+
+    /// Its failure: the class that its exit code stands for, and what it said.
+    fn fault(&self, object: &str) -> Fault {
+        let cause = match (self.stdout.is_whole, quoted(&self.stderr)) {
+            (false, _) => format!("it printed more than {} MiB", MOST_OF_STDOUT >> 20),
+            // Notes of a verb that succeeded are no cause.
+            (true, Some(said)) if self.status.code() != Some(0) => said,
+            (true, _) => self.silence(),
+        };
+        Fault::new(self.class(), object, cause, "")
+    }
+
+    fn class(&self) -> Class {
+        let code = self.status.code().and_then(|code| u8::try_from(code).ok());
+        let classes = [
+            Class::No,
+            Class::Usage,
+            Class::NotPermitted,
+            Class::MachineLacks,
+            Class::WorkloadFailed,
+            Class::Storage,
+            Class::Interrupted,
+        ];
+        classes.into_iter().find(|class| Some(class.exit_code()) == code).unwrap_or(Class::MachineLacks)
+    }
+
+    /// What is known of a verb that failed and said nothing.
+    fn silence(&self) -> String {
+        match (self.has_answered(), self.status.signal(), self.status.code()) {
+            (true, ..) => "it printed no JSON document".into(),
+            (false, Some(signal), _) => format!("signal {signal} ended it"),
+            (false, None, Some(code)) => format!("it ended with exit code {code} and said nothing"),
+            (false, None, None) => "it did not end by itself".into(),
+        }
+    }
+}
+
+/// What a verb said on stderr, the end of it where that is long, safe to show; `None` where it said nothing. It may be a note, an error of the
+/// parser with its usage, or a failure with the last lines of a log: which line is the cause, only a reader sees.
+fn quoted(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let text = text.trim();
+    let end = end_in_lines(text, MOST_QUOTED);
+    let lines = end.lines().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<&str> = lines.map(|line| line.strip_prefix(OURS).unwrap_or(line)).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    if end.len() < text.len() {
+        lines.insert(0, "the end of what it said:");
+    }
+    Some(Outside(&lines.join("\n")).lines().into_owned())
+}
+
+/// The end of a text, at most so many bytes: in whole lines, where one fits.
+fn end_in_lines(text: &str, at_most: usize) -> &str {
+    let Some(cut) = text.len().checked_sub(at_most).filter(|cut| *cut > 0) else { return text };
+    let at = (cut..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let end = &text[at..];
+    end.split_once('\n').map_or(end, |(_, whole)| whole)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt as _;
-    use std::process::ExitStatus;
+    use serde_json::json;
 
     use super::*;
 
-    fn ended(code: i32, stderr: &str) -> Output {
-        Output { status: ExitStatus::from_raw(code << 8), stdout: Vec::new(), stderr: stderr.into() }
+    fn ended(code: i32, stdout: &str, stderr: &str) -> Ended {
+        let stdout = Start { bytes: stdout.into(), is_whole: true };
+        Ended { status: ExitStatus::from_raw(code << 8), stdout, stderr: stderr.into() }
     }
 
     #[test]
-    fn a_failure_has_the_class_of_its_exit_code_and_its_last_line() {
-        let fault = fault_of(
-            "pinwise map",
-            &ended(3, "a note\npinwise: /proc/kallsyms: permission denied - run as root\n\n"),
-        );
+    fn a_failure_has_the_class_of_its_exit_code_and_all_that_was_said() {
+        let said = "pinwise: /proc/kallsyms: permission denied - run as root\n\n";
+        let fault = ended(3, "", said).fault("pinwise map");
         assert_eq!(fault.class, Class::NotPermitted);
         assert_eq!(fault.cause, "/proc/kallsyms: permission denied - run as root");
+        let parser = "error: invalid value 'x' for '--for <TIME>'\n\nFor more information, try '--help'.\n";
+        let cause = ended(2, "", parser).fault("pinwise watch").cause;
+        assert_eq!(cause, "error: invalid value 'x' for '--for <TIME>'\nFor more information, try '--help'.");
+        let log = "pinwise: the server: it ended; its last lines:\n  | one\n  | two\n";
+        let cause = ended(5, "", log).fault("pinwise apply").cause;
+        assert_eq!(cause, "the server: it ended; its last lines:\n  | one\n  | two");
+    }
+
+    #[test]
+    fn what_was_said_is_bounded_and_drives_no_terminal() {
+        let long = "x".repeat(99) + "\n";
+        let cause = quoted((long.repeat(1000) + "\u{1b}[2Jthe cause\n").as_bytes()).unwrap();
+        assert!(cause.len() <= MOST_QUOTED + 100, "{}", cause.len());
+        let lines: Vec<&str> = cause.lines().collect();
+        assert_eq!((lines[0], lines[1]), ("the end of what it said:", long.trim_end()));
+        assert_eq!(lines.last(), Some(&"\\u{1b}[2Jthe cause"));
+        let one_line = quoted("\u{fc}".repeat(MOST_QUOTED).as_bytes()).unwrap();
+        assert!(one_line.ends_with('\u{fc}') && one_line.len() <= MOST_QUOTED + 100);
+        assert_eq!(quoted(b" \n\n"), None);
+    }
+
+    #[test]
+    fn a_fault_that_a_verb_states_is_taken_as_it_is() {
+        let fault = json!({ "class": "machine-lacks", "object": "irq 38", "cause": "no", "remedy": "wait" });
+        let document = json!({ "acts_in_force": 0, "fault": fault });
+        let expected = Fault::new(Class::MachineLacks, "irq 38", "no", "wait");
+        assert_eq!(stated(&document), Some(expected));
+        for none in [json!({ "fault": null }), json!({ "fault": "text" }), json!({}), json!(7)] {
+            assert_eq!(stated(&none), None, "{none}");
+        }
+        assert_eq!(stated(&json!({ "fault": {} })).unwrap().class, Class::No);
     }
 
     #[test]
     fn what_ends_by_a_signal_or_says_nothing_is_a_failure_with_words() {
-        let killed = Output { status: ExitStatus::from_raw(9), stdout: Vec::new(), stderr: Vec::new() };
-        assert_eq!(fault_of("pinwise map", &killed).cause, "it printed no JSON document");
-        assert!(!answers(killed.status.code()));
+        let mut killed = ended(0, "", "");
+        killed.status = ExitStatus::from_raw(9);
+        assert_eq!(killed.fault("pinwise map").cause, "signal 9 ended it");
+        assert!(!killed.has_answered());
+        assert_eq!(
+            ended(4, "", "").fault("pinwise map").cause,
+            "it ended with exit code 4 and said nothing"
+        );
+        assert_eq!(
+            ended(0, "no JSON", "pinwise: a note\n").fault("pinwise map").cause,
+            "it printed no JSON document"
+        );
+        let mut cut = ended(0, "{", "pinwise: a note\n");
+        cut.stdout.is_whole = false;
+        assert_eq!(cut.fault("pinwise map").cause, "it printed more than 64 MiB");
     }
 
     #[test]
     fn a_verb_whose_answer_is_no_has_answered() {
-        assert!(answers(Some(0)) && answers(Some(1)) && answers(Some(8)));
-        assert!(!answers(Some(2)) && !answers(Some(130)) && !answers(None));
+        let has_answered = |code| ended(code, "", "").has_answered();
+        assert!(has_answered(0) && has_answered(1) && has_answered(8));
+        assert!(!has_answered(2) && !has_answered(130));
     }
 
     #[tokio::test]
     async fn what_is_longer_than_the_bound_is_read_to_its_end_and_cut() {
-        let long = vec![b'x'; 1000];
-        assert_eq!(start_of(Some(long.as_slice()), 10).await.len(), 10);
-        assert!(start_of(None::<&[u8]>, 10).await.is_empty());
+        let long: Vec<u8> = (0..=255).cycle().take(20_000).collect();
+        let start = start_of(Some(long.as_slice()), 10).await;
+        assert_eq!((start.bytes.as_slice(), start.is_whole), (&long[..10], false));
+        let all = start_of(Some(long.as_slice()), 20_000).await;
+        assert_eq!((all.bytes.len(), all.is_whole), (20_000, true));
+        assert!(start_of(None::<&[u8]>, 10).await.is_whole);
+        assert_eq!(end_of(Some(long.as_slice()), 10).await, long[19_990..]);
+        assert_eq!(end_of(Some(long.as_slice()), 30_000).await, long);
+        assert!(end_of(None::<&[u8]>, 10).await.is_empty());
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Programs that do nothing, where those of the account meet a task that is none of the target's, and where they meet a tick. For
- * measurements only: what they cost is what any program there costs, and with a read of the clock what any costs that measures how long
- * something took (`cargo bench -p benches -- traced noise`).
+ * Programs that do nothing, where those of the account meet a task that is none of the target's, where they meet a tick, and where those of
+ * requests meet a socket. For measurements only: what they cost is what any program there costs, and with a read of the clock what any
+ * costs that measures how long something took (`cargo bench -p benches -- traced noise requests`).
  */
 #include "kernel.h"
 
@@ -44,6 +44,26 @@ SEC_TP(hrtimer_expire_entry) int hrtimer_expire_entry(u64 *ctx)
 }
 
 SEC_TP(hrtimer_expire_exit) int hrtimer_expire_exit(u64 *ctx)
+{
+	return look();
+}
+
+SEC_TP(inet_sock_set_state) int inet_sock_set_state(u64 *ctx)
+{
+	return look();
+}
+
+SEC_TP(sk_data_ready) int sk_data_ready(u64 *ctx)
+{
+	return look();
+}
+
+SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
+{
+	return look();
+}
+
+SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 {
 	return look();
 }

@@ -58,6 +58,7 @@ struct port_requests {
 	u32 waited_steps[BUCKETS];
 	u32 served_steps[BUCKETS];
 	u32 took_steps[BUCKETS]; /* between arrival and answer, of requests of which all three were seen */
+	u32 checked_steps[BUCKETS]; /* between arrival and the last check, of those of TCP that had arrived before it */
 };
 
 /* Set by pinwise: nothing is counted before `began_ns` is not 0, nor once `ended_ns` is not. */
@@ -65,6 +66,7 @@ struct request_control {
 	u64 began_ns;
 	u64 ended_ns;
 	u64 lost; /* connections for which there was no room */
+	u64 checked_ns; /* set by pinwise: when it last began to look for requests that wait; 0: not yet */
 };
 
 #endif

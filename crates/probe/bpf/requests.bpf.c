@@ -9,6 +9,9 @@
  * TCP's own numbers of bytes decide, not the end of the write: on the loopback interface the client may have the answer, and ask again,
  * before the write ends.
  *
+ * A request that is never answered is in no sum. pinwise looks for those that wait, and says when it did: requests that are answered later are
+ * counted by how long they had waited by then as well (`checked_steps`), so that none counts twice.
+ *
  * What is known by client is kept in the connection and added to `peers` when it ends, so that a request costs nothing more.
  *
  * A server is known by its ports in its network namespace, and by the names of its Unix sockets there: a connection that it accepts shares
@@ -302,6 +305,12 @@ static __noinline __cold struct connection *unix_connection(struct sock *socket,
 	return connection;
 }
 
+/* A connection that is older than the counting. Sockets that listen are ready, too, once there is one to accept. */
+static __noinline __cold struct connection *older_connection(struct sock *socket)
+{
+	return socket->__sk_common.skc_state == TCP_ESTABLISHED && counts() && place_of(socket) ? new_connection(socket) : 0;
+}
+
 /* sk_data_ready(const struct sock *) */
 SEC_TP(sk_data_ready) int sk_data_ready(u64 *ctx)
 {
@@ -311,6 +320,8 @@ SEC_TP(sk_data_ready) int sk_data_ready(u64 *ctx)
 
 	if (has_unix && socket->__sk_common.skc_family == AF_UNIX)
 		connection = unix_connection(socket, connection);
+	else if (!connection)
+		connection = older_connection(socket);
 	if (!connection || connection->arrived_ns)
 		return 0;
 	connection->arrived_ns = bpf_ktime_get_ns();
@@ -394,6 +405,17 @@ SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 	return 0;
 }
 
+/* How long a request that is answered had waited at the last check. Unix sockets are in none: that they end is not reported. */
+static __always_inline void note_checked(struct port_requests *sum, struct connection *connection)
+{
+	u32 first = 0;
+	struct request_control *set = bpf_map_lookup_elem(&control, &first);
+	u64 checked_ns = set ? set->checked_ns : 0;
+
+	if (connection->peer.port && checked_ns > connection->asked_ns)
+		count_step(sum->checked_steps, checked_ns - connection->asked_ns);
+}
+
 /* sock_send_length(struct sock *, int ret, int flags): at the end of a write */
 SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 {
@@ -417,8 +439,10 @@ SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 		sum->answered++;
 		sum->served_ns += now_ns - connection->read_ns;
 		count_step(sum->served_steps, now_ns - connection->read_ns);
-		if (connection->asked_ns && now_ns > connection->asked_ns)
+		if (connection->asked_ns && now_ns > connection->asked_ns) {
 			count_step(sum->took_steps, now_ns - connection->asked_ns);
+			note_checked(sum, connection);
+		}
 		sum->overlapping += is_behind(connection, socket);
 		connection->sums.answered++;
 		connection->sums.served_ns += now_ns - connection->read_ns;

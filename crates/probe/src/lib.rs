@@ -45,6 +45,6 @@ pub use observation::{
 pub use party::Party;
 pub use recording::Recording;
 pub use sampler::Sampler;
-pub use situation::{Busy, ServerCounters, Situation, Surroundings};
+pub use situation::{Busy, RequestLookBack, ServerCounters, Situation, Surroundings};
 pub use ticks::{TickWindow, TicksSeen};
 pub use watch::identify;

@@ -13,10 +13,13 @@
 //! answer may be that of an earlier one: counts are then counts of reads. TCP's own numbers of bytes say where that is so ([`Counted`]);
 //! requests that always come several in one packet, and are all read before the first answer, look like one. Of Unix sockets and of MPTCP
 //! this is not known.
+//!
+//! A request that is never answered is in no sum: [`CountingRequests::check`] finds those that wait.
 
 mod counting;
 mod peers;
 mod unix_name;
+mod waiting;
 
 use machine::Missing;
 use serde::{Deserialize, Serialize};
@@ -25,6 +28,7 @@ use crate::account::Distribution;
 use crate::bpf::{BUCKETS, PortSeen};
 pub use counting::CountingRequests;
 pub use peers::PeerRequests;
+pub use waiting::Waiting;
 
 /// Share of requests with others beside them above which counts are counts of reads.
 const BY_READS: f64 = 0.05;
@@ -110,6 +114,9 @@ pub struct PortRequests {
     /// Times from arrival to answer by length, of requests of which both were seen.
     #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub took: Distribution,
+    /// The same of those that a check had seen waiting ([`CountingRequests::check`]), from arrival to the last check before the answer.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub checked: Distribution,
 }
 
 impl Requests {
@@ -117,7 +124,7 @@ impl Requests {
     #[must_use]
     pub fn without_lengths(mut self) -> Self {
         for port in &mut self.ports {
-            (port.waited, port.served, port.took) = Default::default();
+            (port.waited, port.served, port.took, port.checked) = Default::default();
         }
         self
     }
@@ -147,6 +154,7 @@ impl PortRequests {
             waited: Distribution::default(),
             served: Distribution::default(),
             took: Distribution::default(),
+            checked: Distribution::default(),
         }
     }
 
@@ -193,6 +201,7 @@ impl PortRequests {
         self.waited.merge(&Distribution::of(&seen.waited_steps));
         self.served.merge(&Distribution::of(&seen.served_steps));
         self.took.merge(&Distribution::of(&seen.took_steps));
+        self.checked.merge(&Distribution::of(&seen.checked_steps));
     }
 }
 
@@ -209,6 +218,7 @@ fn since(before: &PortSeen, now: &PortSeen) -> PortSeen {
         waited_steps: steps_since(&before.waited_steps, &now.waited_steps),
         served_steps: steps_since(&before.served_steps, &now.served_steps),
         took_steps: steps_since(&before.took_steps, &now.took_steps),
+        checked_steps: steps_since(&before.checked_steps, &now.checked_steps),
     }
 }
 
@@ -237,6 +247,7 @@ mod tests {
                 waited_steps: steps,
                 served_steps: steps,
                 took_steps: steps,
+                checked_steps: steps,
             }
         };
         let mut parts = PortRequests::at(Endpoint::Port(80));
@@ -245,7 +256,7 @@ mod tests {
         }
         assert_eq!((parts.read, parts.waited_ns, parts.answered, parts.served_ns), (10, 70, 10, 90));
         assert_eq!((parts.overlapping, parts.continued), (Some(10), Some(10)));
-        assert_eq!((parts.waited.count(), parts.served.count()), (10, 10));
+        assert_eq!((parts.waited.count(), parts.served.count(), parts.checked.count()), (10, 10, 10));
     }
 
     #[test]
@@ -262,6 +273,7 @@ mod tests {
             waited_steps: steps,
             served_steps: steps,
             took_steps: steps,
+            checked_steps: steps,
         };
         let mut sum = PortRequests::at(Endpoint::Port(80));
         assert_eq!((sum.mean_served_us(), sum.counted()), (None, None));

@@ -1,5 +1,6 @@
 //! Everything that is known of a running server in one window: what rules judge.
 
+mod request_look_back;
 mod server_counters;
 mod surroundings;
 
@@ -18,6 +19,7 @@ use crate::observation::Observation;
 use crate::pmu::Work;
 use crate::requests::Requests;
 use crate::stacks::Profile;
+pub use request_look_back::RequestLookBack;
 pub use server_counters::ServerCounters;
 pub use surroundings::Surroundings;
 

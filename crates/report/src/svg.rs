@@ -50,7 +50,9 @@ pub fn drawing(
     let view_box = format!("0 0 {} {}", coordinate(width), coordinate(height));
     let (width, height) = (coordinate(width), coordinate(height));
     let mut html = Html::new();
-    html.within("div", &[("class", &"drawing"), ("tabindex", &"0")], |frame| {
+    let frame: Attributes =
+        &[("class", &"drawing"), ("role", &"group"), ("aria-label", &title), ("tabindex", &"0")];
+    html.within("div", frame, |frame| {
         let attributes: Attributes = &[
             ("viewBox", &view_box),
             ("width", &width),

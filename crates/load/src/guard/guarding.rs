@@ -8,9 +8,16 @@ use super::breach::{Breach, Certainty};
 use super::judge::Judge;
 use super::seen::{Reference, Slice};
 use super::sequential::Found;
+use super::unanswered::{self, Unanswered};
 
 /// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early.
 const LEAST_BLOCK_NS: u64 = 90_000_000;
+
+/// The part of the chance of a false breach that the count of unanswered requests has; the guards share the rest.
+const OF_UNANSWERED: f64 = 0.1;
+
+/// How certain a breach is that is inferred from a sample.
+const INFERRED: Certainty = Certainty::Inferred { false_breach: FALSE_BREACH };
 
 /// The guards of one trial, which are shown its slices in order.
 ///
@@ -22,15 +29,16 @@ const LEAST_BLOCK_NS: u64 = 90_000_000;
 /// length of the trial, any length of the slices, and any dependence between requests of the same block or of neighbouring ones.
 /// A limit that is a multiple of the baseline counts as kept by traffic like the baseline's that takes so many times as long; that the
 /// baseline is only a sample is allowed for in quantiles and counts, as if its requests were independent and at most a thousand (for p99.9
-/// and errors ten thousand). Other figures of the baseline are taken as they are.
+/// and errors ten thousand), and in means, as if those of its blocks were normally distributed and dependent on their neighbours only.
 ///
-/// What does not: requests that wait unanswered are in no slice, so a server that answers nothing at all is no breach.
+/// Beside a baseline a request counts as slow as soon as it has waited for longer than a limit of latency, and requests that wait for a second
+/// or more are compared with the baseline's. Without one, requests that wait unanswered are in no slice.
 pub struct Guarding {
     judges: Vec<Judge>,
     /// Guards that the baseline does not have the figures for.
     unjudged: Vec<Missing>,
-    /// The chance of a false breach.
-    chance: f64,
+    /// Requests that go without an answer, where there are guards and a baseline.
+    unanswered: Option<Unanswered>,
     /// When the block began that is not over.
     block_from_ns: Option<u64>,
 }
@@ -40,19 +48,6 @@ impl Guarding {
     /// multiple of it is not judged, and is in [`Guarding::not_judged`]. Fails on a guard that cannot be kept, and on one that is given
     /// twice.
     pub fn new(guards: Vec<Guard>, reference: Option<Reference>) -> Result<Self, Fault> {
-        Self::with_chance(guards, reference, FALSE_BREACH)
-    }
-
-    /// The same with another chance of a false breach, 0 to 1: of an arm that has many trials, its share of that of all of them.
-    pub fn with_chance(guards: Vec<Guard>, reference: Option<Reference>, chance: f64) -> Result<Self, Fault> {
-        if chance <= 0.0 || chance >= 1.0 || chance.is_nan() {
-            return Err(Fault::new(
-                Class::Usage,
-                format!("chance of a false breach {chance}"),
-                "it is not between 0 and 1",
-                format!("give one such as {FALSE_BREACH}"),
-            ));
-        }
         for (at, guard) in guards.iter().enumerate() {
             guard.check()?;
             if guards[..at].contains(guard) {
@@ -65,7 +60,8 @@ impl Guarding {
             }
         }
         // A guard that counts has no chance of being wrong; that those have their part all the same costs nothing to speak of.
-        let each = chance / guards.len().max(1) as f64;
+        let each = (1.0 - OF_UNANSWERED) * FALSE_BREACH / guards.len().max(1) as f64;
+        let is_guarded = !guards.is_empty();
         let (mut judges, mut unjudged) = (Vec::new(), Vec::new());
         for guard in guards {
             match Judge::new(guard, reference.as_ref(), each) {
@@ -73,7 +69,10 @@ impl Guarding {
                 Err(missing) => unjudged.push(missing),
             }
         }
-        Ok(Self { judges, unjudged, chance, block_from_ns: None })
+        let longest_ns = judges.iter().filter_map(Judge::latency_limit_ns).max().unwrap_or_default();
+        let ages = reference.as_ref().and_then(|reference| reference.ages.as_ref()).filter(|_| is_guarded);
+        let unanswered = ages.and_then(|ages| Unanswered::new(longest_ns, ages, OF_UNANSWERED * FALSE_BREACH));
+        Ok(Self { judges, unjudged, unanswered, block_from_ns: None })
     }
 
     /// Takes in a slice, which follows the one before: the first breach, if there is one.
@@ -89,10 +88,11 @@ impl Guarding {
             let at_once = judge.take(slice);
             let at_end = if is_over { judge.end_block(block_ns as f64 / 1e9) } else { None };
             if first.is_none() {
-                first = at_once.or(at_end).map(|found| breach(judge, &found, slice, self.chance));
+                first = at_once.or(at_end).map(|found| breach(judge, &found, slice));
             }
         }
-        first
+        let unanswered = self.unanswered.as_mut().and_then(|unanswered| unanswered.take(slice));
+        first.or_else(|| unanswered.map(|found| breach_of_unanswered(&found, slice)))
     }
 
     /// How many requests so far took longer than a guard on a quantile allows. Of several guards, the one with the longest limit counts;
@@ -108,14 +108,22 @@ impl Guarding {
     }
 }
 
-fn breach(judge: &Judge, found: &Found, slice: &Slice, chance: f64) -> Breach {
+fn breach(judge: &Judge, found: &Found, slice: &Slice) -> Breach {
     let certainty = match judge.infers() {
-        true => Certainty::Inferred { false_breach: chance },
+        true => INFERRED,
         false => Certainty::Counted,
     };
+    breach_by(judge.guard.to_string(), judge.guard.figure.clone(), found, slice, certainty)
+}
+
+fn breach_of_unanswered(found: &Found, slice: &Slice) -> Breach {
+    breach_by(unanswered::GUARD.into(), unanswered::FIGURE.into(), found, slice, INFERRED)
+}
+
+fn breach_by(guard: String, figure: String, found: &Found, slice: &Slice, certainty: Certainty) -> Breach {
     Breach {
-        guard: judge.guard.to_string(),
-        figure: judge.guard.figure.clone(),
+        guard,
+        figure,
         value: found.value,
         limit: found.limit,
         requests: found.requests,

@@ -2,18 +2,16 @@
 
 use machine::Missing;
 
+use super::beyond::Beyond;
 use super::bound::{Guard, Limit, Relation};
 use super::check::{MEAN_LATENCIES, Subject};
 use super::seen::{Reference, Slice};
-use super::sequential::{Found, Sequential, What, beyond_quantile, errors_like, slower_than};
+use super::sequential::{Found, Sequential, What, errors_like};
+use super::student;
 use crate::outcome::latency::Latency;
 
 /// The share of the baseline's rate of requests below which the cost of a request is not compared.
 const LULL: f64 = 0.5;
-
-/// Where so large a share of requests beyond a baseline's quantile is believable, the baseline had too few of them: hardly a trial in
-/// which all are beyond would say so.
-const BEYOND_AT_MOST: f64 = 0.75;
 
 /// What a request costs.
 const COST: &str = "cpu_us_per_request";
@@ -29,7 +27,7 @@ pub(super) struct Judge {
 }
 
 enum Rule {
-    /// Not one request takes longer than this, us.
+    /// Not one request that is answered takes longer than this, ns.
     Longest(u64),
     /// There are no more than the limit.
     Count { so_far: f64, requests: u64 },
@@ -40,22 +38,21 @@ enum Rule {
 impl Judge {
     /// The judge of a guard, which is wrong with this chance at most; what is missing where the baseline does not have its figure.
     pub(super) fn new(guard: Guard, reference: Option<&Reference>, chance: f64) -> Result<Self, Missing> {
-        let (limit, of) = limit(&guard, reference).map_err(|why| Missing::new(&guard, why))?;
-        // Half of the chance is for a baseline of which too few requests were slow, or had an error.
-        let half = if of.is_some() { chance / 2.0 } else { chance };
+        // Half of the chance is for a baseline of which too few requests were slow, or had an error, or whose mean was low by chance.
+        let half = if guard.is_of_baseline() { chance / 2.0 } else { chance };
+        let (limit, of) = limit(&guard, reference, half).map_err(|why| Missing::new(&guard, why))?;
         let inferred =
             |what, allowed, chance| Rule::Inferred(Box::new(Sequential::new(what, allowed, chance)));
         let rule = match Subject::of(&guard.figure) {
             Some(Subject::Quantile(quantile)) => {
-                let allowed = of.map_or(1.0 - quantile, |of| beyond_quantile(quantile, of.requests, half));
-                if let Some(of) = of.filter(|_| allowed > BEYOND_AT_MOST) {
-                    let why = format!("the baseline had {} requests, too few for this quantile", of.requests);
-                    return Err(Missing::new(&guard, why));
-                }
-                let latency = Box::new(Latency::new());
-                inferred(What::Slow { limit_us: top_of_step_us(limit), slow: 0, latency }, allowed, half)
+                let limit_ns = ns(limit);
+                let beyond = Beyond { quantile, limit_ns, of, reference, chance };
+                let allowed = beyond.allowed().map_err(|why| Missing::new(&guard, why))?;
+                let (counts_waiting, latency) = (allowed.counts_waiting, Box::new(Latency::new()));
+                let what = What::Slow { limit_ns, counts_waiting, slow: 0, latency };
+                inferred(what, allowed.share, allowed.chance)
             }
-            Some(Subject::Longest) => Rule::Longest(top_of_step_us(limit)),
+            Some(Subject::Longest) => Rule::Longest(ns(limit)),
             Some(Subject::Count) => match of {
                 None => Rule::Count { so_far: 0.0, requests: 0 },
                 Some(of) => {
@@ -64,7 +61,7 @@ impl Judge {
                     inferred(What::Errors { rate }, allowed, half)
                 }
             },
-            Some(Subject::Value) | None => inferred(value_of(&guard, of), limit, chance),
+            Some(Subject::Value) | None => inferred(value_of(&guard, of), limit, half),
         };
         Ok(Self { guard, limit, rule, seen: false })
     }
@@ -73,9 +70,9 @@ impl Judge {
     pub(super) fn take(&mut self, slice: &Slice) -> Option<Found> {
         let value = slice.figures.get(&self.guard.figure).copied();
         match &mut self.rule {
-            Rule::Longest(limit_us) => {
-                self.seen |= slice.latency.count() > 0;
-                let breached = slower_than(&slice.latency, *limit_us) > 0;
+            Rule::Longest(limit_ns) => {
+                self.seen |= slice.ages.answered.count() > 0;
+                let breached = slice.ages.answered_beyond(*limit_ns) > 0;
                 let value = slice.latency.figures().get("latency_max_us").copied().filter(|_| breached)?;
                 Some(Found { value, limit: self.limit, requests: slice.latency.count() })
             }
@@ -107,6 +104,13 @@ impl Judge {
         matches!(self.rule, Rule::Inferred(_))
     }
 
+    /// Of a latency of single requests: its limit, ns.
+    pub(super) fn latency_limit_ns(&self) -> Option<u64> {
+        let of_requests = Subject::of(&self.guard.figure)
+            .is_some_and(|subject| matches!(subject, Subject::Quantile(_) | Subject::Longest));
+        of_requests.then(|| ns(self.limit))
+    }
+
     /// Of a quantile of the latency: its limit, us, and the requests so far that took longer.
     pub(super) fn slow(&self) -> Option<(f64, u64)> {
         match &self.rule {
@@ -122,10 +126,11 @@ impl Judge {
     }
 }
 
-/// The limit, and the baseline that it is a multiple of; why there is none.
+/// The limit, and the baseline that it is a multiple of, whose means are wrong with this chance at most; why there is none.
 fn limit<'a>(
     guard: &Guard,
     reference: Option<&'a Reference>,
+    chance: f64,
 ) -> Result<(f64, Option<&'a Reference>), String> {
     let times = match guard.limit {
         Limit::Absolute(value) => return Ok((value, None)),
@@ -143,7 +148,24 @@ fn limit<'a>(
     if reference.requests == 0 && subject != Some(Subject::Value) {
         return Err("the baseline had no requests".into());
     }
+    if subject == Some(Subject::Value) {
+        return Ok((times * believable(guard, value, reference, chance)?, Some(reference)));
+    }
     Ok((times * value, Some(reference)))
+}
+
+/// What the mean of the baseline may have been in truth, on the side on which the guard allows more: a bound that is wrong with this chance, by
+/// Student's t over the blocks of the baseline.
+fn believable(guard: &Guard, value: f64, reference: &Reference, chance: f64) -> Result<f64, String> {
+    let figure = &guard.figure;
+    let noise = reference.noise.get(figure).filter(|noise| noise.blocks > 1);
+    let noise = noise.ok_or_else(|| format!("the baseline had too few slices with the figure {figure}"))?;
+    let error = noise.standard_error * student::upper_quantile(noise.blocks - 1, chance);
+    let bound = if guard.relation == Relation::AtLeast { value - error } else { value + error };
+    match bound.is_finite() && bound > 0.0 {
+        true => Ok(bound),
+        false => Err(format!("{figure} changes so much in the baseline that it bounds nothing")),
+    }
 }
 
 fn times(guard: &Guard) -> f64 {
@@ -167,9 +189,7 @@ fn value_of(guard: &Guard, of: Option<&Reference>) -> What {
     }
 }
 
-/// The longest latency that the histogram does not distinguish from this one, us.
-fn top_of_step_us(us: f64) -> u64 {
-    let mut latency = Latency::new();
-    latency.record_ns((us * 1000.0).min(1e15) as u64);
-    latency.counts().first().map_or(0, |(top, _)| *top)
+/// A latency in ns, without parts of one.
+fn ns(us: f64) -> u64 {
+    (us * 1000.0).min(1e18) as u64
 }

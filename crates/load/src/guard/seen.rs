@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ages::Ages;
 use crate::outcome::latency::Latency;
+use crate::outcome::traffic::Noise;
 
 /// What one slice of a trial saw.
 pub struct Slice {
@@ -16,6 +18,8 @@ pub struct Slice {
     pub requests: u64,
     /// Their latencies.
     pub latency: Latency,
+    /// The same by steps, with the requests that wait.
+    pub ages: Ages,
     /// Other figures of the slice by name. Counts (`errors`) are how many there were in the slice, not their rate. A figure that is not
     /// known is not in it.
     pub figures: BTreeMap<String, f64>,
@@ -29,4 +33,10 @@ pub struct Reference {
     pub figures: BTreeMap<String, f64>,
     /// How many requests they are of.
     pub requests: u64,
+    /// How exactly its means are known, by name.
+    #[serde(default)]
+    pub noise: BTreeMap<String, Noise>,
+    /// Its requests by the time for which they went without an answer, of the whole trial; `None` where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ages: Option<Ages>,
 }

@@ -1,5 +1,6 @@
 //! A figure of which a slice is only a sample: block by block to the sequential test.
 
+use super::ages::Ages;
 use super::evidence::Evidence;
 use super::seen::Slice;
 use super::share;
@@ -15,13 +16,17 @@ const MOST_OF_BASELINE: f64 = 1000.0;
 const BEYOND_OF_BASELINE: f64 = 10.0;
 /// The share of requests with errors that is allowed at least, where the baseline is the limit: whoever wants none writes `errors == 0`.
 const LEAST_ERRORS: f64 = 0.001;
+/// One part in so many of the limit: by this much beyond it is what is not answered yet shown.
+const LITTLE: u64 = 100;
 
 /// What is tested.
 pub(super) enum What {
     /// That at most this share of the requests takes longer than the limit.
     Slow {
-        /// The longest latency that counts as within the limit, us.
-        limit_us: u64,
+        /// The limit, ns.
+        limit_ns: u64,
+        /// Whether a request counts as soon as it has waited for longer, without an answer.
+        counts_waiting: bool,
         /// Requests so far that took longer.
         slow: u64,
         /// Latencies of the stretch that may decide it.
@@ -88,12 +93,24 @@ impl Tally {
     }
 }
 
-/// The share of requests beyond a baseline's quantile that is believable of more traffic like it, when the baseline had so many requests.
-pub(super) fn beyond_quantile(quantile: f64, requests: u64, chance: f64) -> f64 {
-    let most = (BEYOND_OF_BASELINE / (1.0 - quantile)).max(MOST_OF_BASELINE);
-    let of = (requests as f64).min(most);
+/// The share of requests beyond a baseline's quantile that is believable of more traffic like it, when the baseline had so many requests, and
+/// this share of requests that waited for longer than the limit and were not answered.
+pub(super) fn beyond_quantile(quantile: f64, requests: u64, unanswered: f64, chance: f64) -> f64 {
+    let of = (requests as f64).min(most_of_baseline(quantile));
     // As many lie beyond the sample's own quantile; 1e-6 for what is rounded off before.
-    share::upper(((1.0 - quantile) * of + 1e-6).floor(), of, chance)
+    let seen = ((1.0 - quantile) * of + 1e-6).floor() + (unanswered * of).ceil();
+    share::upper(seen, of, chance)
+}
+
+/// The share of requests that go without an answer which is believable of more traffic like that of a baseline with so many of them, of all
+/// its requests; no more than it takes for a quantile.
+pub(super) fn unanswered_like(quantile: f64, unanswered: u64, requests: u64, chance: f64) -> f64 {
+    let of = (requests as f64).min(most_of_baseline(quantile));
+    share::upper((unanswered as f64 / requests.max(1) as f64 * of).ceil(), of, chance)
+}
+
+fn most_of_baseline(quantile: f64) -> f64 {
+    (BEYOND_OF_BASELINE / (1.0 - quantile)).max(MOST_OF_BASELINE)
 }
 
 /// The share of errors that is believable of more traffic like that of a baseline with this share.
@@ -121,11 +138,15 @@ impl Sequential {
     pub(super) fn take(&mut self, slice: &Slice, value: Option<f64>) -> bool {
         let seconds = slice.to_ns.saturating_sub(slice.from_ns) as f64 / 1e9;
         let requests = slice.requests;
-        if let What::Slow { limit_us, slow, latency } = &mut self.what {
-            let beyond = slower_than(&slice.latency, *limit_us);
+        if let What::Slow { limit_ns, counts_waiting, slow, latency } = &mut self.what {
+            let Slow { beyond, counted, waiting } = Slow::of(&slice.ages, *limit_ns, *counts_waiting);
             *slow += beyond;
             latency.add(&slice.latency);
-            let counted = slice.latency.count();
+            if waiting > 0 {
+                // They take longer than the limit, by how much is not known yet.
+                let more_ns = (*limit_ns / LITTLE).max(1000);
+                latency.record_many_ns(limit_ns.saturating_add(more_ns), waiting);
+            }
             self.block.add(beyond as f64, counted as f64, counted);
             return counted > 0;
         }
@@ -225,9 +246,26 @@ impl Sequential {
     }
 }
 
-/// How many of these took longer: those in steps of the histogram that lie wholly beyond.
-pub(super) fn slower_than(latency: &Latency, limit_us: u64) -> u64 {
-    latency.counts().iter().filter(|(us, _)| *us > limit_us).map(|(_, count)| count).sum()
+/// Requests of a slice as a limit of latency sees them.
+struct Slow {
+    /// Those that have passed it in this slice.
+    beyond: u64,
+    /// All that count in this slice: those that were answered within it, and those beyond.
+    counted: u64,
+    /// Those beyond that are not answered.
+    waiting: u64,
+}
+
+impl Slow {
+    fn of(ages: &Ages, limit_ns: u64, counts_waiting: bool) -> Self {
+        let (answered, slow) = (ages.answered.count(), ages.answered_beyond(limit_ns));
+        let (late, waiting) = match counts_waiting {
+            true => (ages.newly_answered(limit_ns), ages.newly_waiting(limit_ns)),
+            false => (slow, 0),
+        };
+        let beyond = late.saturating_add(waiting);
+        Self { beyond, counted: answered.saturating_sub(slow).saturating_add(beyond), waiting }
+    }
 }
 
 /// Whether a mean is below its limit by more than what the sum is rounded by.
@@ -247,13 +285,23 @@ mod tests {
 
     #[test]
     fn a_baseline_of_many_requests_counts_as_a_bounded_number_of_them() {
-        let [few, some, many] = [30, 1000, 1_000_000].map(|requests| beyond_quantile(0.99, requests, 1e-4));
+        let [few, some, many] =
+            [30, 1000, 1_000_000].map(|requests| beyond_quantile(0.99, requests, 0.0, 1e-4));
         assert!(few > 0.2 && (0.02..0.04).contains(&some) && many == some, "{few} {some} {many}");
-        assert!((0.5..0.6).contains(&beyond_quantile(0.5, 1_000_000, 1e-4)));
-        assert!((0.002..0.004).contains(&beyond_quantile(0.999, 1_000_000, 1e-4)));
-        assert_eq!(beyond_quantile(0.99, 0, 1e-4), 1.0);
+        assert!((0.5..0.6).contains(&beyond_quantile(0.5, 1_000_000, 0.0, 1e-4)));
+        assert!((0.002..0.004).contains(&beyond_quantile(0.999, 1_000_000, 0.0, 1e-4)));
+        assert_eq!(beyond_quantile(0.99, 0, 0.0, 1e-4), 1.0);
         assert_eq!(errors_like(0.0, 1_000_000, 1e-3), LEAST_ERRORS);
         assert!(errors_like(0.0, 10, 1e-3) > 0.4 && errors_like(0.5, 1_000_000, 1e-3) < 0.53);
+    }
+
+    #[test]
+    fn requests_that_the_baseline_leaves_unanswered_are_allowed_for() {
+        let [none, some] = [0.0, 0.05].map(|unanswered| beyond_quantile(0.99, 1000, unanswered, 1e-4));
+        assert!(none < 0.04 && (0.06..0.12).contains(&some), "{none} {some}");
+        let like = |(unanswered, requests)| unanswered_like(0.99, unanswered, requests, 1e-4);
+        let [few, many] = [(5, 100), (50_000, 1_000_000)].map(like);
+        assert!(few > 0.1 && (0.05..0.09).contains(&many), "{few} {many}");
     }
 
     #[test]

@@ -18,6 +18,15 @@ pub(super) fn upper(seen: f64, of: f64, chance: f64) -> f64 {
     high
 }
 
+/// The chance with which as many as `seen` of `of` draws come up, or more, where each does with the chance `share`, which is below 1: an
+/// upper bound on it, by Chernoff. 1 where that is no more than is expected, or there are no draws.
+pub(super) fn tail(seen: f64, of: f64, share: f64) -> f64 {
+    if of <= 0.0 || seen <= share * of {
+        return 1.0;
+    }
+    (-of * divergence((seen / of).min(1.0), share)).exp()
+}
+
 /// Relative entropy of a coin with the share `seen` to one with the share `of`, nats.
 fn divergence(seen: f64, of: f64) -> f64 {
     let term = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
@@ -40,6 +49,14 @@ mod tests {
         assert!(0.01 < many && many < 0.011 && 0.02 < few && few < 0.04, "{few} {many}");
         assert_eq!((upper(0.0, 0.0, 0.01), upper(5.0, 5.0, 0.01)), (1.0, 1.0));
         assert!(upper(0.0, 1.0, 1e-4) > 0.99);
+    }
+
+    #[test]
+    fn a_tail_is_that_of_the_binomial_distribution_or_more() {
+        assert!((tail(10.0, 10.0, 0.5) - 0.5f64.powi(10)).abs() < 1e-12);
+        // 9 or 10 of 10: 11 in 1024.
+        assert!((11.0 / 1024.0..0.03).contains(&tail(9.0, 10.0, 0.5)));
+        assert_eq!((tail(5.0, 10.0, 0.5), tail(0.0, 0.0, 0.5)), (1.0, 1.0));
     }
 
     #[test]

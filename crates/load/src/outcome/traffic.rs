@@ -1,9 +1,14 @@
 //! The traffic that a server has of its own: how much, from how many, and what it cost, by slices of time. Pure.
 
+mod noise;
+
 use std::collections::BTreeMap;
 
 use probe::requests::{self, Endpoint};
 use serde::{Deserialize, Serialize};
+
+pub use self::noise::Noise;
+use crate::guard::Ages;
 
 /// What came to a server by itself during a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -24,6 +29,12 @@ pub struct Traffic {
     /// Requests that were slower than a guard of latency allows; `None` without guards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_requests: Option<u64>,
+    /// Requests by the time for which they went without an answer, those that were not answered among them; `None` without guards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ages: Option<Ages>,
+    /// How exactly means are known, by name: of the measured window of a trial. Empty of a run that is no trial.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub noise: BTreeMap<String, Noise>,
     /// Slices of time, in order; they are those of the outcome's intervals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceSums>,
@@ -180,6 +191,14 @@ impl Traffic {
         let means = sums.into_iter().filter(|(_, (_, length_s))| *length_s > 0.0);
         figures.extend(means.map(|(name, (sum, length_s))| (name.to_string(), sum / length_s)));
         figures
+    }
+
+    /// How exactly those of these figures are known that are means: see [`Traffic::figures`].
+    pub fn noise_within(&self, from_ns: u64, to_ns: u64) -> BTreeMap<String, Noise> {
+        let slices = self.slices.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns);
+        let readings = self.metrics.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns);
+        let slices: Vec<SliceSums> = slices.copied().collect();
+        noise::noise(&slices, &readings.collect::<Vec<_>>())
     }
 }
 

@@ -70,6 +70,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Thief(args) => internal::thief::run(&args),
         Verb::Revert(args) => internal::revert::run(&args),
         Verb::HoldLatency(args) => internal::hold_latency::run(&args),
+        Verb::ReportPage(args) => internal::report_page::run(&args),
         Verb::Ticks(args) => ticks::run(&args),
     }
 }

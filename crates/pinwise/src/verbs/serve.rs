@@ -102,6 +102,9 @@ async fn serve(args: &Args, dir: PathBuf, stop: &AtomicBool) -> Result<(), Fault
     if args.allow_changes && !served.access.is_root {
         note!("pinwise: --allow-changes: this is not root, so that nothing can be changed; run it with sudo");
     }
+    if served.access.csrf.is_some() {
+        served.changes.sweep();
+    }
     output::text(&format!("http://{address}/#token={}\n", served.access.token))?;
     let serving = axum::serve(Bounded::new(listener), router::routes(served.clone())).into_future();
     tokio::select! {

@@ -14,6 +14,7 @@ mod on_cpu;
 mod perfetto;
 mod record;
 pub(super) mod replay;
+mod requests;
 mod sheet;
 pub(super) mod target;
 mod triggered;
@@ -59,6 +60,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     // Opened first: a place that does not take the output is reported before the window, not after it.
     let place =
         if is_live || args.record.is_some() || metrics.is_some() { None } else { Some(sheet::place(args)?) };
+    // Before the account, which begins with the window: to load programs takes a CPU for a while. Tables, rings and metrics have no place
+    // for a verdict.
+    let is_judged = args.record.is_none() && metrics.is_none() && args.format.has_verdict();
+    let mut judging = is_judged.then(|| Judging::begin(&root, &watched));
     let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,
         Err(missing) if metrics.is_some() => {
@@ -73,11 +78,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         return record::run(args, ring, counting, &machine, &watched, &stop);
     }
     let Some(place) = place else {
-        return live::run(args, counting, &root, &machine, &watched, &stop);
+        let judging = judging.unwrap_or_else(|| Judging::begin(&root, &watched));
+        return live::run(args, counting, judging, &root, &machine, &watched, &stop);
     };
-    // A table has no place for a verdict.
-    let judging = args.format.has_verdict().then(|| Judging::begin(&root, &watched));
-    let (account, how) = count(args, counting, &root, &machine, &watched, &stop);
+    let (account, how) = count(args, counting, &mut judging, &root, &machine, &watched, &stop);
     let (account, diagnosis) = match judging {
         Some(judging) => judging.end(&root, &machine, account),
         None => (account, Diagnosis::default()),
@@ -95,16 +99,18 @@ fn is_live(args: &Args) -> bool {
     args.window.is_none() && args.format == Form::Text && to_terminal
 }
 
-/// The account of the window, and by which means it was made.
+/// The account of the window, and by which means it was made; what is judged beside it is counted in the same window.
 fn count(
     args: &Args,
     mut counting: Counting,
+    judging: &mut Option<Judging>,
     root: &Root,
     machine: &Machine,
     watched: &Watched,
     stop: &std::sync::atomic::AtomicBool,
 ) -> (Account, &'static str) {
     let mut new_processes = NewProcesses::begin();
+    judging.iter_mut().for_each(Judging::start);
     let ended = window::pass(args.length(), stop, || {
         counting.harvest();
         new_processes.look(watched, root, |numbers| counting.add(numbers)) != Some(false)
@@ -113,6 +119,7 @@ fn count(
         note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     counting.stop();
+    judging.iter_mut().for_each(Judging::stop);
     let account = account(&mut counting, &new_processes, root, machine, watched, watched.cpus());
     (account, counting.means())
 }

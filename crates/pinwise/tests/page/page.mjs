@@ -19,6 +19,10 @@ export function scripts(below = "") {
 const copy = mkdtempSync(join(tmpdir(), "pinwise-page-"));
 process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
 cpSync(join(FOLDER, "pure"), copy, { recursive: true });
+cpSync(FOLDER, join(copy, "page"), { recursive: true });
 writeFileSync(join(copy, "package.json"), '{"type":"module"}');
 
 export const pure = (name) => import(pathToFileURL(join(copy, `${name}.js`)).href);
+
+// A script of the page, for tests that put fake_dom.mjs in place of a browser.
+export const script = (name) => import(pathToFileURL(join(copy, "page", `${name}.js`)).href);

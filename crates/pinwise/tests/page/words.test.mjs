@@ -130,6 +130,15 @@ test("the countdown is spoken at marks, each of them once, and also where second
   assert.equal(countdown.isSpoken(8, 7), false);
 });
 
+test("how long a plan can be applied is said with the processes that it is for", () => {
+  const of = countdown.lifeWords;
+  assert.equal(of(900, []), "It can be applied for 15 minutes.");
+  assert.equal(of(60), "It can be applied for 1 minute.");
+  assert.match(of(900, [{ pid: 4711 }]), /15 minutes\. It is for process 4711 alone/);
+  assert.match(of(0, [{ pid: 4711 }]), /has expired: make it again/);
+  for (const unknown of [undefined, null, "900"]) assert.equal(of(unknown), "");
+});
+
 test("of several changes that wait the one whose time runs out first counts", () => {
   const sessions = [{ session: "a" }, { session: "b", to_confirm_within_s: 40 }, { session: "c", to_confirm_within_s: -1 }];
   assert.equal(countdown.firstWaiting(sessions).session, "c");

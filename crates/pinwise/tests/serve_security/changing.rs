@@ -86,6 +86,8 @@ fn a_plan_is_shown_applied_confirmed_and_undone() {
     assert_eq!((sleeper.cpus(), place.sessions()), (before, 0));
     let again = server.change("/api/changes/confirm", "{}").answer();
     assert_eq!(again.status, 409, "{}", again.text());
+    // The answer does not wait for the note.
+    wait_for("the note of the undo", || server.said().contains("1 restored"));
     let said = server.said();
     for words in ["the plan of better", "process-affinity of server to 0", "confirmed: session", "1 restored"]
     {
@@ -106,6 +108,20 @@ fn what_is_not_confirmed_in_time_is_taken_back_though_the_server_is_gone() {
     drop(server);
     wait_for("the revert", || sleeper.cpus() == before);
     wait_for("the end of the session", || place.sessions() == 0);
+}
+
+#[test]
+fn a_plan_for_a_process_that_has_ended_is_refused() {
+    let Some(sleeper) = Sleeper::new() else { return };
+    let place = Place::with_case();
+    let server = Server::start(&place, &["--allow-changes"]);
+    let plan = server.plan(&sleeper);
+    drop(sleeper);
+    let refused = server.apply(&plan, 600).answer();
+    assert_eq!((refused.status, place.sessions()), (409, 0), "{}", refused.text());
+    let cause = refused.json()["error"]["cause"].to_string();
+    assert!(cause.contains("has ended since the plan was shown"), "{cause}");
+    assert!(place.is_tidy());
 }
 
 #[test]

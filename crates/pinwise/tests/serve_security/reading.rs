@@ -1,7 +1,12 @@
-//! The token: without it nothing is read, and it stands nowhere but in its header.
+//! The token: without it nothing is read, and it stands nowhere but in its header. And what is read of a case that is broken.
 
+use std::fs;
+
+use serde_json::json;
+
+use crate::folder_copy::copy;
 use crate::place::Place;
-use crate::server::Server;
+use crate::server::{Server, fixture};
 
 /// What is read below `/api/`.
 const READ: [&str; 10] = [
@@ -16,6 +21,23 @@ const READ: [&str; 10] = [
     "/api/status",
     "/api/diagnose?process=1&for_s=1",
 ];
+
+#[test]
+fn a_report_that_cannot_be_made_is_a_failure_of_one_request_with_its_cause() {
+    let place = Place::new();
+    for id in ["better", "broken"] {
+        copy(&fixture(), &place.path(&format!("cases/{id}")));
+    }
+    fs::write(place.path("cases/broken/study.toml"), "no study").unwrap();
+    let server = Server::start(&place, &[]);
+    let broken = server.read("/api/cases/broken/report.html").answer();
+    let error = broken.json()["error"].clone();
+    assert_eq!((broken.status, &error["class"]), (500, &json!("storage")), "{error}");
+    assert!(error["cause"].to_string().contains("study.toml"), "{error}");
+    let report = server.read("/api/cases/better/report.html").answer();
+    assert!(report.status == 200 && report.text().contains("</html>"), "{}", report.text());
+    assert!(report.header("content-security-policy").contains("sandbox"), "{}", report.head);
+}
 
 #[test]
 fn nothing_is_read_without_the_token() {

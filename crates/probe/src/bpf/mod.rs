@@ -44,7 +44,7 @@ pub(crate) use records::{
     Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state, waker_bits,
 };
 pub(crate) use request_records::{
-    PORTS, PeerKey, PortSeen, RequestControl, RequestSums, UNIX_NAME_BYTES, UnixName,
+    Connection, PORTS, PeerKey, PortSeen, RequestControl, RequestSums, UNIX_NAME_BYTES, UnixName,
 };
 pub(crate) use request_sums::{RequestTables, load as load_requests};
 pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackFrames, StackKey, StackSum, stack_hash};

@@ -37,9 +37,10 @@ records! {
         waited_steps: [u32; BUCKETS],
         served_steps: [u32; BUCKETS],
         took_steps: [u32; BUCKETS],
+        checked_steps: [u32; BUCKETS],
     }
 
-    RequestControl = "request_control" { began_ns: u64, ended_ns: u64, lost: u64, }
+    RequestControl = "request_control" { began_ns: u64, ended_ns: u64, lost: u64, checked_ns: u64, }
 }
 
 /// The numbers above by their names in C, for the test of the layout.

@@ -8,12 +8,17 @@ use machine::{FactId, Missing, Root};
 
 use super::peers::Peers;
 use super::unix_name::unix_name;
+use super::waiting::{Waiting, waiting};
 use super::{Endpoint, Listening, PortRequests, Requests, since};
 use crate::bpf::{Loaded, PORTS, PortSeen, RequestControl, RequestTables, load_requests};
 use crate::clock;
 
 /// The fact that is missing where requests cannot be seen.
 const FACT: &str = "requests in the kernel";
+
+/// Connections that are read for one check at most: twice as many as there is room for. Connections that end meanwhile make the kernel begin
+/// anew with those that it has shown.
+const MOST_READ: usize = 1 << 17;
 
 /// Requests while they are counted.
 pub struct CountingRequests {
@@ -26,6 +31,8 @@ pub struct CountingRequests {
     taken_ns: u64,
     /// What the tables held then, by place and CPU.
     taken: Vec<Vec<PortSeen>>,
+    /// When [`CountingRequests::check`] was called last; 0: not yet.
+    checked_ns: u64,
     missing: Vec<Missing>,
     /// Taken off when it is dropped.
     _loaded: Loaded,
@@ -60,7 +67,17 @@ impl CountingRequests {
             inserted.map_err(|e| not_seen(format_args!("{}: {e}", named(place))))?;
         }
         let taken = vec![Vec::new(); places.len()];
-        Ok(Self { tables, places, began_ns: 0, ended_ns: 0, taken_ns: 0, taken, missing, _loaded: loaded })
+        Ok(Self {
+            tables,
+            places,
+            began_ns: 0,
+            ended_ns: 0,
+            taken_ns: 0,
+            taken,
+            checked_ns: 0,
+            missing,
+            _loaded: loaded,
+        })
     }
 
     /// Counts from now on.
@@ -103,6 +120,21 @@ impl CountingRequests {
             }
         }
         Requests { window_s: now_ns.saturating_sub(from_ns) as f64 / 1e9, ports, missing }
+    }
+
+    /// Requests to TCP ports that wait now: they have arrived, and are not read or not answered. It goes through all connections, which takes
+    /// some 1 us for each. Call [`CountingRequests::take`] just before it: what is answered from then on is taken next time, as one that was
+    /// seen waiting ([`PortRequests::checked`]). Unix sockets are left out, of which the kernel does not report the end, and so are requests
+    /// whose arrival was not seen.
+    pub fn check(&mut self) -> Waiting {
+        let now_ns = clock::monotonic_ns();
+        let before_ns = std::mem::replace(&mut self.checked_ns, now_ns);
+        // First: one that is answered while connections are gone through rather counts as seen already than twice.
+        self.tables.control.set_word(0, offset_of!(RequestControl, checked_ns), now_ns);
+        let open = self.tables.connections.iter().take(MOST_READ).filter_map(Result::ok);
+        // By key, for a table that changes while it is gone through shows some of it twice.
+        let open: BTreeMap<_, _> = open.filter(|(_, connection)| connection.peer.port > 0).collect();
+        waiting(open.values(), before_ns, now_ns)
     }
 
     /// Connections that are open now and had a request since the start. It goes through all of them: not for short slices.

@@ -39,8 +39,7 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     let mut lines: Vec<String> = changed.lines().flat_map(|line| wrapped("", line, "")).collect();
     lines.extend(wrapped("", &headline(diagnosis, &one_line(server)), ""));
     lines.extend(diagnosis.time.iter().flat_map(bar));
-    let requests = diagnosis.requests.iter().flat_map(|requests| request_text::lines(requests, wanted.all));
-    lines.extend(requests.flat_map(|line| wrapped("  ", &line, "    ")));
+    lines.extend(requests(diagnosis, wanted, WIDTH));
     lines.extend(work(diagnosis));
     let profile = diagnosis.profile.iter().flat_map(|profile| profile_text::lines(profile, wanted.all));
     lines.extend(profile.flat_map(|line| wrapped("  ", &line, "    ")));
@@ -54,6 +53,12 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     lines.extend(ruled_out(diagnosis, room));
     lines.extend(missing);
     lines.join("\n") + "\n"
+}
+
+/// The requests of the server, a line for each port; none where none were seen. Lines of at most `width` characters.
+pub(crate) fn requests(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> Vec<String> {
+    let lines = diagnosis.requests.iter().flat_map(|requests| request_text::lines(requests, wanted.all));
+    lines.flat_map(|line| hanging("  ", &line, "    ", width)).collect()
 }
 
 /// How fast its work is, by the counters of its CPUs.

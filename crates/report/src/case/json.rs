@@ -14,11 +14,12 @@ use crate::case::unpinned;
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, paths, unequal_ends, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, paths, unequal_ends, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, standings, findings,
 /// explanations, every_arm, observing, stalled, missing, notes, next}`.
 ///
-/// Of a study under a server's own traffic also `harm`, `standings` and `traffic_jumps`.
+/// Of a study under a server's own traffic also `harm` and `traffic_jumps`.
 ///
+/// `standings` has by arm what is wrong with its trials (elsewhere, starved, harmful), and is empty where all ran as asked.
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &Path) -> Value {
     let (study, evidence) = (&facts.study, &facts.evidence);
@@ -73,6 +74,7 @@ pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &
         "pooled": evidence.pooled,
         "looks": evidence.looks,
         "given_up": evidence.given_up,
+        "standings": evidence.standings,
         "findings": findings,
         "explanations": explained.explanations,
         "every_arm": explained.every_arm,
@@ -84,7 +86,6 @@ pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &
     });
     if let Some(harm) = &evidence.harm {
         document["harm"] = json!(harm);
-        document["standings"] = json!(evidence.standings);
         document["traffic_jumps"] = json!(evidence.traffic_jumps);
     }
     document

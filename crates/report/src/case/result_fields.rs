@@ -136,7 +136,7 @@ fn comparison<'a>(
     let word = move |of: &Subject<'_>| of.verdict(contrasts).map_or("", result_words::verdict).to_string();
     [
         ArmColumn::number(ids[0], title, size).coloured_by(move |of| of.verdict(contrasts)),
-        ArmColumn::words(ids[1], "", word).coloured_by(move |of| of.verdict(contrasts)),
+        ArmColumn::words(ids[1], "", word).page_title("result").coloured_by(move |of| of.verdict(contrasts)),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Findings in words that terminal and page share.
 
 mod factor_words;
+mod intervals;
 mod second_figures;
 
 use advise::{Finding, Predicted, Standing};
@@ -14,6 +15,7 @@ use study::{Contrast, Direction, Evidence, Facts, Verdict};
 
 use crate::number;
 pub use factor_words::{effect, factor, interaction};
+pub use intervals::{intervals, surprising_contrasts, surprising_effects, surprising_intervals};
 pub use second_figures::{pooled, pooled_figure, second_figure};
 
 /// The best explanation of a CPU with its number in the list, counted from 1. A refuted finding explains nothing, and

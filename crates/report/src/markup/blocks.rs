@@ -1,10 +1,15 @@
 //! Blocks of an HTML page: tables, lists of facts, legends, command lines.
 
-use super::Html;
+use super::{Attributes, Html};
 
 /// A table with heads and rows of text; columns named in `numbers` stand to the right.
 pub(crate) fn table(html: &mut Html, heads: &[&str], numbers: &[usize], rows: &[Vec<String>]) {
-    html.within("div", &[("class", &"scroll"), ("tabindex", &"0")], |frame| {
+    let named: Vec<&str> = heads.iter().copied().filter(|head| !head.is_empty()).collect();
+    let label = format!("Table: {}", named.join(", "));
+    // It may be wider than the page: whoever reaches it with the Tab key to scroll it hears what it is.
+    let attributes: Attributes =
+        &[("class", &"scroll"), ("role", &"region"), ("aria-label", &label), ("tabindex", &"0")];
+    html.within("div", attributes, |frame| {
         frame.within("table", &[], |table| {
             let class = |i: usize| if numbers.contains(&i) { "number" } else { "words" };
             table.within("thead", &[], |head| {
@@ -61,7 +66,9 @@ pub(crate) fn commands(html: &mut Html, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    html.within("pre", &[("class", &"command"), ("tabindex", &"0")], |pre| {
+    let attributes: Attributes =
+        &[("class", &"command"), ("role", &"region"), ("aria-label", &"Commands"), ("tabindex", &"0")];
+    html.within("pre", attributes, |pre| {
         for (i, line) in lines.iter().enumerate() {
             if i > 0 {
                 pre.lines("\n");
@@ -69,4 +76,23 @@ pub(crate) fn commands(html: &mut Html, lines: &[String]) {
             pre.element("code", &[], line);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_scrolled_by_keys_has_a_name_that_is_read_out() {
+        let mut html = Html::new();
+        table(&mut html, &["arm", "", "a < b"], &[], &[vec!["x".into(), "y".into(), "z".into()]]);
+        let start = "<div class=\"scroll\" role=\"region\" aria-label=\"Table: arm, a &lt; b\" tabindex=\"0\"><table>";
+        assert!(html.as_str().starts_with(start), "{}", html.as_str());
+        let mut html = Html::new();
+        commands(&mut html, &["ls".into()]);
+        assert!(html.as_str().contains("role=\"region\" aria-label=\"Commands\""), "{}", html.as_str());
+        let mut nothing = Html::new();
+        commands(&mut nothing, &[]);
+        assert!(nothing.is_empty());
+    }
 }

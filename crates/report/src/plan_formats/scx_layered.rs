@@ -18,25 +18,37 @@ const MOST_LAYERS: usize = 15;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
     Process(u32),
-    Unit(String),
-    /// Longer paths first.
+    /// A cgroup that is no slice, longer paths first: it may lie within a unit, and no unit of the system within it.
     Cgroup(Reverse<usize>, String),
+    Unit(String),
+    /// A slice, longer paths first; units lie in it.
+    Slice(Reverse<usize>, String),
 }
 
 impl Whose {
     /// The layer's name, and the condition by which it is found.
     fn words(&self) -> (String, String) {
         match self {
-            // A unit lies in slices of any depth: paths have no slash in front, and one behind.
             Self::Unit(unit) => {
-                (unit.clone(), format!("{{\"CgroupContains\": {}}}", json_text(&format!("/{unit}/"))))
+                (unit.clone(), format!("{{\"CgroupRegex\": {}}}", json_text(&pattern_of_unit(unit))))
             }
             Self::Process(pid) => (format!("process {pid}"), format!("{{\"TGIDEquals\": {pid}}}")),
-            Self::Cgroup(_, path) => {
+            // Paths have no slash in front, and one behind.
+            Self::Cgroup(_, path) | Self::Slice(_, path) => {
                 (path.clone(), format!("{{\"CgroupPrefix\": {}}}", json_text(&format!("{path}/"))))
             }
         }
     }
+}
+
+/// The cgroups of a unit of the system and those within it, as an expression of the crate `regex` over whole paths, which CgroupRegex takes.
+/// A unit lies in slices alone, of any depth. CgroupContains `/UNIT/` would take users' units of the same name, those within containers, too.
+fn pattern_of_unit(unit: &str) -> String {
+    // Of the letters that a unit's name may have, these two alone mean something in an expression.
+    let name = unit.replace('\\', r"\\").replace('.', r"\.");
+    // systemd puts `_` before names that could be taken for control files, and before those that begin with it.
+    let escape = if unit.starts_with('_') { "_" } else { "_?" };
+    format!("^/sys/fs/cgroup/(?:[^/]+\\.slice/)*{escape}{name}(?:/|$)")
 }
 
 pub(super) fn write(settings: &[&PlannedActs], unit: Option<&str>, all: &[(u32, CpuSet)], page: &mut Page) {
@@ -110,7 +122,11 @@ fn of_cgroup(path: &str) -> Result<Whose, String> {
     let below = path.strip_prefix("/sys/fs/cgroup/").unwrap_or_default().trim_end_matches('/');
     match below.is_empty() {
         true => Err(format!("{path} is no cgroup below the root of version 2")),
-        false => Ok(Whose::Cgroup(Reverse(below.len()), below.to_string())),
+        false => {
+            let is_slice = below.split('/').all(|name| name.ends_with(".slice"));
+            let whose = if is_slice { Whose::Slice } else { Whose::Cgroup };
+            Ok(whose(Reverse(below.len()), below.to_string()))
+        }
     }
 }
 

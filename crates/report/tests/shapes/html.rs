@@ -7,7 +7,8 @@ use machine::devices::path::{NetworkPath, PathEnd};
 use report::case::html;
 use report::case::junit;
 use report::{CaseView, Commands};
-use study::Facts;
+use study::evidence::AlsoCompared;
+use study::{Direction, Facts};
 
 use crate::{build, e5, others, scaling};
 
@@ -252,4 +253,87 @@ fn too_few_numbers_of_cpus_are_shown_without_a_law() {
     let page = section(&html, "scaling");
     assert_eq!((page.matches("<circle").count(), page.matches("law-band").count()), (2 * 3 * 10, 0));
     assert!(page.contains("No law: three numbers are fitted"), "{page}");
+}
+
+#[test]
+fn the_baseline_has_its_own_name_in_answer_and_methods() {
+    let mut facts = e5::facts();
+    assert!(section(&of(&facts), "summary").contains("Unpinned: mean "));
+    for copy in facts.evidence.arms.iter_mut().filter_map(|arm| arm.copy.as_mut()) {
+        copy.of = "node 0".into();
+    }
+    let html = of(&facts);
+    let (summary, methods) = (section(&html, "summary"), section(&html, "methods"));
+    assert!(summary.contains("Node 0: mean ") && !summary.contains("Unpinned: mean "), "{summary}");
+    assert!(methods.contains("every arm against node 0; every CPU against the median"), "{methods}");
+    facts.evidence.against_other_cpus.clear();
+    let html = of(&facts);
+    assert!(!section(&html, "methods").contains("two families"), "there is one");
+}
+
+#[test]
+fn what_cannot_be_done_any_more_is_no_command() {
+    let repeat = |html: &str| section(html, "repeat").to_string();
+    let unfinished = repeat(&of(&others::empty()));
+    assert_eq!(unfinished.contains("pinwise resume case"), !others::empty().is_finished());
+    let finished = e5::facts();
+    let without_findings = repeat(&of(&finished));
+    assert_eq!(without_findings.contains("pinwise resume"), !finished.is_finished());
+    assert!(!without_findings.contains("--prove"), "{without_findings}");
+    assert!(repeat(&e5_html()).contains("explain &#39;my case&#39; --prove"));
+}
+
+#[test]
+fn methods_say_what_was_not_read_and_explain_no_words_that_do_not_occur() {
+    let mut facts = others::two_cpus();
+    assert!(section(&of(&facts), "methods").contains("samples a second during the window, which took "));
+    facts.trials.iter_mut().for_each(|seen| seen.observation = None);
+    let html = of(&facts);
+    let methods = section(&html, "methods");
+    assert!(methods.contains("not read: no trial has an observation"), "{methods}");
+    assert!(!methods.contains("<dt>imitated</dt>"), "there are no findings");
+    assert!(section(&e5_html(), "methods").contains("<dt>imitated</dt>"));
+}
+
+#[test]
+fn a_kernel_of_which_nothing_is_known_is_not_an_empty_line() {
+    let mut facts = e5::facts();
+    assert!(section(&of(&facts), "machine").contains("<dt>kernel</dt><dd>3.10.0-123.el7 x86_64</dd>"));
+    (facts.machine.kernel.release, facts.machine.kernel.architecture) = (None, None);
+    assert!(section(&of(&facts), "machine").contains("<dt>kernel</dt><dd>not known</dd>"));
+}
+
+#[test]
+fn columns_without_cpus_are_called_arms() {
+    let mut facts = e5::facts();
+    let axis = |facts: &Facts| {
+        let html = of(facts);
+        [">server on CPU</text>", ">arm</text>"].map(|words| section(&html, "bars").contains(words))
+    };
+    assert_eq!(axis(&facts), [true, false]);
+    facts.evidence.arms.iter_mut().for_each(|arm| arm.cpu = None);
+    assert_eq!(axis(&facts), [false, true]);
+}
+
+#[test]
+fn every_head_of_a_table_has_words_and_every_scrolled_table_a_name() {
+    let html = e5_html();
+    assert!(!html.contains("<th scope=\"col\" class=\"words\"></th>"), "a head without words");
+    let frames = html.matches("<div class=\"scroll\"").count();
+    assert_eq!(html.matches("<div class=\"scroll\" role=\"region\" aria-label=\"Table: ").count(), frames);
+}
+
+#[test]
+fn a_second_figure_that_no_block_has_is_a_sentence_and_no_empty_table() {
+    let mut facts = e5::facts();
+    facts.evidence.also = vec![AlsoCompared {
+        metric: "power_w".into(),
+        unit: "W".into(),
+        better: Direction::Lower,
+        blocks: 0,
+        against_baseline: Vec::new(),
+    }];
+    let html = of(&facts);
+    let effects = section(&html, "effects");
+    assert!(effects.contains("No complete block has it.") && !effects.contains("<table>"), "{effects}");
 }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use machine::CpuSet;
 use report::case::json::render;
+use study::Misplaced;
+use study::evidence::ArmStanding;
 
 use crate::{e5, others};
 
@@ -20,6 +23,21 @@ fn a_program_finds_the_answer() {
     assert_eq!(json["missing"].as_array().unwrap().len(), 2);
     assert_eq!(json["next"][0]["command"], "pinwise explain 'my case' --prove");
     assert!(json["unpinned"]["mixture"].as_str().unwrap().contains("slow CPUs 5,13-14"));
+}
+
+#[test]
+fn arms_that_ran_elsewhere_are_listed_whatever_the_load_is() {
+    let mut facts = e5::facts();
+    let standings = |facts: &study::Facts| {
+        render(facts, &[], &advise::Explained::of(facts), Path::new("x"))["standings"].clone()
+    };
+    assert_eq!(standings(&facts), serde_json::json!({}), "all ran as asked");
+    let how = Misplaced::Elsewhere { asked: CpuSet::single(5), ran_on: CpuSet::single(1) };
+    facts.evidence.standings.insert("cpu 5".into(), ArmStanding::Misplaced { trials: 3, of: 15, how });
+    assert!(facts.evidence.harm.is_none(), "not of a server's own traffic");
+    let found = standings(&facts);
+    assert_eq!(found["cpu 5"]["is"], "misplaced");
+    assert_eq!(found["cpu 5"]["trials"], 3);
 }
 
 #[test]

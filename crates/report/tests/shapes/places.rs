@@ -1,5 +1,7 @@
 //! The first picture: results, placements and interrupts on the machine.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use machine::CpuSet;
 use study::{Facts, Role, Verdict};
 
@@ -128,4 +130,54 @@ fn pictures_have_their_data_beside_them() {
         assert_eq!(html.matches(&format!("download=\"{file}\"")).count(), 1, "{file}");
     }
     assert!(html.contains("href=\"data:text/csv;charset=utf-8;base64,"));
+}
+
+/// What a link to data holds, as text.
+fn csv(html: &str, file: &str) -> String {
+    let (before, _) = html.split_once(&format!("\" download=\"{file}\"")).unwrap();
+    let (_, data) = before.rsplit_once(";base64,").unwrap();
+    String::from_utf8(STANDARD.decode(data).unwrap()).unwrap()
+}
+
+#[test]
+fn the_data_of_the_bars_say_what_a_change_is_against() {
+    let facts = e5::facts();
+    let bars = csv(&of(&facts), "bars.csv");
+    let row = |arm: &str| {
+        let line = bars.lines().find(|line| line.starts_with(&format!("{arm},")));
+        line.unwrap_or_else(|| panic!("{arm} in {bars}")).split(',').map(String::from).collect::<Vec<_>>()
+    };
+    assert!(bars.lines().next().unwrap().ends_with(",change_percent,low_percent,high_percent,against"));
+    assert_eq!(row("cpu 5").last().unwrap(), "the other CPUs");
+    let baseline = row("unpinned A");
+    assert_eq!((baseline[5].as_str(), baseline.last().unwrap().as_str()), ("", ""), "it is compared with none");
+    let control = &facts.evidence.control.as_ref().unwrap().contrast;
+    assert_eq!(*row(&control.arm).last().unwrap(), control.reference);
+}
+
+#[test]
+fn an_interval_that_leaves_out_0_beside_no_difference_is_explained_where_it_stands() {
+    let mut facts = e5::facts();
+    let evidence = &mut facts.evidence;
+    let all = evidence.against_other_cpus.iter_mut().chain(&mut evidence.against_baseline);
+    all.for_each(|contrast| contrast.verdict = Verdict::Equal);
+    assert!(!of(&facts).contains("so an interval may leave out 0"), "equal is an answer");
+    let contrast = &mut facts.evidence.against_other_cpus[2];
+    (contrast.verdict, contrast.interval) = (Verdict::Undecided, Some((1.01, 1.02)));
+    let name = format!("({} against the other CPUs)", contrast.arm);
+    let html = of(&facts);
+    for id in ["places", "bars"] {
+        let part = section(&html, id);
+        assert!(part.contains("so an interval may leave out 0") && part.contains(&name), "{id}: {part}");
+    }
+}
+
+#[test]
+fn the_heat_of_a_thousand_cpus_is_bounded_and_what_has_no_row_is_said() {
+    let html = of(&crate::wide::facts(1024, 3));
+    let heat = csv(&html, "interrupts.csv");
+    assert!(heat.lines().count() <= 1 + 2_500 && heat.len() < 200_000, "{} bytes", heat.len());
+    assert!(heat.lines().any(|line| line.starts_with("softirq time,37,")), "{heat}");
+    let bars = section(&html, "bars");
+    assert!(bars.contains("Cells without a row in the data: those that are 0."), "{bars}");
 }

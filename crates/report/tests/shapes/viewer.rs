@@ -103,6 +103,13 @@ fn every_picture_of_the_data_has_its_frame() {
     assert_eq!(counts, [2_500, 2_500], "none is left out, other than in the static picture");
 }
 
+#[test]
+fn operations_have_their_data_beside_them_without_scripts_unless_they_are_too_many() {
+    let link = "download=\"operations-0.csv\"";
+    assert_eq!(with_sequence(100).matches(link).count(), 1);
+    assert_eq!(with_sequence(5_001).matches(link).count(), 0, "the script's link has them");
+}
+
 /// The hash by which a policy names a text.
 fn source(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))

@@ -40,6 +40,8 @@ pub(super) struct Run {
     pub took: Duration,
     /// How long its parts took.
     pub parts: Parts,
+    /// From when on all of the arm was in force, CLOCK_MONOTONIC ns, where the load began before; 0 where it was before the load.
+    pub in_force_ns: u64,
 }
 
 /// Makes the trial of a run and writes what was seen into `dir`.
@@ -49,7 +51,8 @@ pub(super) fn conclude(
     run: Run,
     dir: &OwnFolder,
 ) -> Result<Trial, Fault> {
-    let (from_ns, to_ns, warm_up) = window::measured(&run.outcome, recipe.budget.warm_up_cap_s);
+    let (from_ns, to_ns, warm_up) =
+        window::measured(&run.outcome, recipe.budget.warm_up_cap_s, run.in_force_ns);
     let observation = run.recording.window(from_ns, to_ns);
     online_cpus::cpus_stayed(&observation, &planned.arm.placement)?;
     let mut missing = run.outcome.missing.clone();
@@ -125,6 +128,7 @@ pub(super) fn conclude(
         within: window::within(&run.outcome, from_ns, to_ns),
         breach: run.outcome.breach.clone(),
         traffic: run.outcome.traffic.clone().map(|traffic| Traffic {
+            noise: traffic.noise_within(from_ns, to_ns),
             slices: Vec::new(),
             metrics: Vec::new(),
             ..traffic
@@ -308,7 +312,8 @@ pub(super) fn write_bytes(dir: &OwnFolder, name: &str, bytes: &[u8]) -> Result<(
     written.map_err(|e| Fault::io(dir.path().join(name).display(), &e, FULL))
 }
 
-fn unix_now_s() -> f64 {
+/// Seconds since 1970 (UTC).
+pub(super) fn unix_now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 

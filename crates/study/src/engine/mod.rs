@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use machine::{Class, Fault};
+use machine::{Class, Fault, Missing};
 
 use crate::arm::Arm;
 use crate::boots::{self, Booted, Group, Next};
@@ -15,6 +15,7 @@ use crate::schedule::{self, AfterFailure, Slot};
 use crate::trial::Trial;
 
 pub mod boot_parameters;
+mod breach_record;
 mod conclusion;
 mod dose;
 mod driving;
@@ -133,8 +134,11 @@ pub fn run(
     interrupted: &AtomicBool,
     events: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, Fault> {
-    let mut search = Searching::of(case)?;
     let booted = trials.booted();
+    if let Some(trial) = breach_record::unlisted(case, booted.as_ref())? {
+        case.append(Trial { boot: booted.clone(), ..trial }).map_err(|fault| kept_with(case, fault))?;
+    }
+    let mut search = Searching::of(case)?;
     let of_observed = |case: &Case, observes: bool| {
         if observes { observed_blocks::expected(&case.study) } else { case.observed.len() }
     };
@@ -178,10 +182,9 @@ pub fn run(
         let dir = case.trial_dir(planned.index);
         let (trial, ends) = match ran(trials, &planned, &dir, interrupted) {
             Ok(trial) => (trial, None),
-            Err(fault) => match schedule::after_failure(&case.study, &case.trials, slot, &fault) {
-                AfterFailure::GoesOn => (failed(&planned, &fault), None),
-                AfterFailure::Ends => (failed(&planned, &fault), Some(fault)),
-                AfterFailure::NeverBegan => return Err(in_trial(case, &planned, fault)),
+            Err(fault) => match after_fault(case, slot, &planned, booted.as_ref(), fault) {
+                Ok(kept) => kept,
+                Err(fault) => return Err(in_trial(case, &planned, fault)),
             },
         };
         let appended = case.append(Trial { boot: booted.clone(), ..trial });
@@ -192,6 +195,30 @@ pub fn run(
         if let Some(fault) = ends {
             return Err(in_trial(case, &planned, fault));
         }
+    }
+}
+
+/// What is kept of a trial that did not end as it should, and the fault that ends the study with it, where one does. A guard that had ended
+/// it by then is what counts, whatever failed afterwards.
+///
+/// # Errors
+/// Nothing is kept: it never began.
+fn after_fault(
+    case: &Case,
+    slot: Slot,
+    planned: &Planned<'_>,
+    booted: Option<&Booted>,
+    fault: Fault,
+) -> Result<(Trial, Option<Fault>), Fault> {
+    // What cannot be read is reported when the study is resumed.
+    if let Ok(Some(mut trial)) = breach_record::unlisted(case, booted) {
+        trial.missing.push(Missing::new("what followed its end", &fault));
+        return Ok((trial, Some(fault).filter(|fault| fault.class != Class::WorkloadFailed)));
+    }
+    match schedule::after_failure(&case.study, &case.trials, slot, &fault) {
+        AfterFailure::GoesOn => Ok((failed(planned, &fault), None)),
+        AfterFailure::Ends => Ok((failed(planned, &fault), Some(fault))),
+        AfterFailure::NeverBegan => Err(fault),
     }
 }
 
@@ -431,6 +458,80 @@ mod tests {
         let mut again = Case::resume(dir.path()).unwrap();
         assert_eq!(run(&mut again, &mut Harmful, &go, &mut |_| {}).unwrap(), Ended::Finished);
         assert_eq!(again.trials.len(), ran, "what guards ended does not go on");
+    }
+
+    /// Writes down that a guard ended each trial of an arm that is tried, and ends then: as pinwise does that is killed, or fails.
+    struct EndsAfterBreach {
+        folder: machine::OwnFolder,
+        class: Class,
+        ran: Vec<String>,
+    }
+
+    impl Trials for EndsAfterBreach {
+        fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
+            use crate::own_traffic::harm::tests::breach;
+
+            let Planned { index, block, position, attempt, arm, .. } = *planned;
+            self.ran.push(arm.name.clone());
+            if arm.role == Role::Candidate {
+                let name = dir.file_name().unwrap().to_str().unwrap();
+                let reach = machine::own_folder::Reach::Passable;
+                let folder = self.folder.fresh_folder(name, reach).unwrap();
+                breach_record::keep(&folder, &self.folder, planned, 5.0, &breach(31_000.0)).unwrap();
+                return Err(Fault::new(self.class, "outcome", "was lost", "look"));
+            }
+            let arm = arm.name.clone();
+            Ok(Trial { index, block, position, attempt, arm, ..Trial::default() })
+        }
+    }
+
+    #[test]
+    fn a_breach_counts_whatever_fails_after_it() {
+        use crate::own_traffic::harm::tests::own_traffic;
+
+        let dir = tempfile::tempdir().unwrap();
+        let go = AtomicBool::new(false);
+        let mut first = Case::create(dir.path(), own_traffic()).unwrap();
+        let folder = first.trials_folder().unwrap();
+        let mut trials = EndsAfterBreach { folder, class: Class::Storage, ran: Vec::new() };
+        let fault = run(&mut first, &mut trials, &go, &mut |_| {}).unwrap_err();
+        assert!(fault.class == Class::Storage && fault.cause.contains("was lost"), "{fault}");
+        let last = first.trials.last().unwrap();
+        assert!(last.breach.is_some() && last.failed.is_none(), "{last:?}");
+        drop(first);
+
+        let mut again = Case::resume(dir.path()).unwrap();
+        trials.class = Class::WorkloadFailed;
+        assert_eq!(run(&mut again, &mut trials, &go, &mut |_| {}).unwrap(), Ended::Finished);
+        let breached: Vec<&str> =
+            again.trials.iter().filter(|t| t.breach.is_some()).map(|t| t.arm.as_str()).collect();
+        assert_eq!(breached.len(), 2, "two end the study");
+        let runs = |arm: &str| trials.ran.iter().filter(|ran| *ran == arm).count();
+        assert!(breached.iter().all(|arm| runs(arm) == 1), "{breached:?}");
+    }
+
+    #[test]
+    fn a_harmful_arm_does_not_run_again_where_pinwise_was_killed_before_its_trial_was_on_disk() {
+        use crate::own_traffic::harm::tests::own_traffic;
+
+        let dir = tempfile::tempdir().unwrap();
+        let go = AtomicBool::new(false);
+        let mut first = Case::create(dir.path(), own_traffic()).unwrap();
+        let folder = first.trials_folder().unwrap();
+        let mut trials = EndsAfterBreach { folder, class: Class::Storage, ran: Vec::new() };
+        run(&mut first, &mut trials, &go, &mut |_| {}).unwrap_err();
+        drop(first);
+        // As it is when the process is killed before the line is written.
+        let lines = std::fs::read_to_string(dir.path().join("trials.jsonl")).unwrap();
+        let kept = lines.trim_end().rfind('\n').map_or(0, |at| at + 1);
+        std::fs::write(dir.path().join("trials.jsonl"), &lines[..kept]).unwrap();
+
+        let mut again = Case::resume(dir.path()).unwrap();
+        let harmful = trials.ran.last().unwrap().clone();
+        run(&mut again, &mut trials, &go, &mut |_| {}).unwrap_err();
+        assert_eq!(trials.ran.iter().filter(|ran| **ran == harmful).count(), 1);
+        let of_it = |trial: &&Trial| trial.arm == harmful && trial.breach.is_some();
+        assert_eq!(again.trials.iter().filter(of_it).count(), 1);
     }
 
     #[test]

@@ -24,13 +24,32 @@ fn of_trial(arms: &[Arm], trial: &Trial) -> Option<Reference> {
     // What is no number is no bound, and has no form in JSON.
     let finite = trial.figures.iter().filter(|(_, value)| value.is_finite());
     let figures = finite.map(|(name, value)| (name.clone(), *value)).collect();
-    Some(Reference { figures, requests: requests as u64 })
+    let (noise, ages) = match &trial.traffic {
+        Some(traffic) => (traffic.noise.clone(), traffic.ages.clone()),
+        None => Default::default(),
+    };
+    Some(Reference { figures, requests: requests as u64, noise, ages })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::harm::tests::{breach, own_traffic};
     use super::*;
+
+    #[test]
+    fn it_has_what_is_known_of_means_and_of_requests_without_an_answer() {
+        use load::guard::Ages;
+        use load::outcome::traffic::{Noise, Traffic};
+
+        let study = own_traffic();
+        let baseline = study.arms.iter().find(|arm| arm.role == Role::Baseline).unwrap().name.clone();
+        let exact = Noise { standard_error: 1.5, blocks: 20 };
+        let noise = [("cpu_us_per_request".to_string(), exact)].into();
+        let traffic = Traffic { noise, ages: Some(Ages::default()), ..Traffic::default() };
+        let trial = Trial { arm: baseline, traffic: Some(traffic), ..Trial::default() };
+        let found = after(&study.arms, &trial, None).unwrap();
+        assert_eq!((found.noise["cpu_us_per_request"], found.ages), (exact, Some(Ages::default())));
+    }
 
     #[test]
     fn it_is_the_last_whole_trial_of_the_baseline() {

@@ -11,8 +11,8 @@ const ALLOWED: f64 = 0.01;
 const CHANCE: f64 = 0.01;
 /// The most false breaches in 1000 trials that such a chance explains: 10 are expected at most, with a standard deviation of 3.2.
 const MOST_FALSE: usize = 20;
-/// That of a usual study, which divides a thousandth among three guards, and each of these between its test and the baseline.
-const USUAL: f64 = 0.001 / 6.0;
+/// That of a usual study, which divides nine tenths of a thousandth among three guards, and each of these between its test and the baseline.
+const USUAL: f64 = 0.0009 / 6.0;
 
 struct Random(ChaCha8Rng);
 

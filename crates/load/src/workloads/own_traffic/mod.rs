@@ -8,6 +8,7 @@ pub mod options;
 mod server_cpu;
 mod slice_clock;
 mod slices;
+mod waiting_checks;
 mod watching;
 
 pub use driver::ABOUT;

@@ -1,10 +1,12 @@
 //! Slices of time of a server's own traffic: each one's sums and latencies, and of all of them the outcome. Pure.
 
+use std::collections::BTreeMap;
+
 use machine::Missing;
 use probe::requests::{Counted as PortCounted, PortRequests, Requests};
 
 use super::lengths;
-use crate::guard::Breach;
+use crate::guard::{Ages, Breach};
 use crate::outcome::latency::Latency;
 use crate::outcome::traffic::{MetricSlice, PortTraffic, Rate, SliceSums, Traffic};
 use crate::outcome::{Counted, Interval, Outcome, unit_of};
@@ -98,6 +100,8 @@ pub(super) struct Rest {
     pub(super) connections: Option<u64>,
     /// Requests beyond a guard of latency.
     pub(super) slow_requests: Option<u64>,
+    /// For how long requests went without an answer; `None` without guards.
+    pub(super) ages: Option<Ages>,
     pub(super) metrics: Vec<MetricSlice>,
     pub(super) breach: Option<Breach>,
     pub(super) missing: Vec<Missing>,
@@ -115,6 +119,8 @@ pub(super) fn outcome(span: Span, slices: Slices, rest: Rest) -> Outcome {
         ports,
         connections: rest.connections,
         slow_requests: rest.slow_requests,
+        ages: rest.ages,
+        noise: BTreeMap::new(),
         slices: slices.sums,
         metrics: rest.metrics,
     };

@@ -13,9 +13,10 @@ use super::options::OwnTrafficLoad;
 use super::server_cpu::ServerCpu;
 use super::slice_clock::{is_stopped, next_end, ns};
 use super::slices::{Rest, Slices, Span, outcome};
+use super::waiting_checks::WaitingChecks;
 use crate::clock::monotonic_ns;
 use crate::drive::{BEGAN, Broken, Course, Document};
-use crate::guard::{Breach, Certainty, Guarding, Slice};
+use crate::guard::{Ages, Breach, Certainty, Guarding, Slice};
 use crate::outcome::latency::Latency;
 use crate::outcome::traffic::SliceSums;
 
@@ -23,8 +24,8 @@ use crate::outcome::traffic::SliceSums;
 pub(super) const INSTEAD: &str =
     "name figures of the server itself instead (--metric NAME=SOURCE), which need no programs in the kernel";
 
-/// A server that answers nothing for so long, while requests lie unread in its sockets, has come to a stop: a guard of latency sees only
-/// what is answered.
+/// A server that answers nothing for so long, while requests lie unread in its sockets, has come to a stop: certainly so, without a baseline
+/// that shows what waits anyway.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// How often it is looked whether the server has started further processes.
@@ -41,6 +42,7 @@ pub(super) struct Watching {
     cpu_ns: u64,
     metrics: Option<MetricReader>,
     guarding: Guarding,
+    checks: WaitingChecks,
     /// The end of the last slice in which something was answered, CLOCK_MONOTONIC ns.
     answered_ns: u64,
     slices: Slices,
@@ -85,6 +87,7 @@ impl Watching {
         };
         Ok(Self {
             guarding: Guarding::new(load.guards_that_act(counting.is_some()), load.reference.clone())?,
+            checks: WaitingChecks::default(),
             answered_ns: 0,
             cpu: ServerCpu::begin(root, &asked, &found),
             load: load.clone(),
@@ -152,13 +155,21 @@ impl Watching {
         let to_ns = monotonic_ns();
         let cpu_ns = used_ns.saturating_sub(std::mem::replace(&mut self.cpu_ns, used_ns));
         let span = Span { from_ns, to_ns };
-        let (sums, latency) = match &mut self.counting {
+        let (sums, latency, ages) = match &mut self.counting {
             Some(counting) => {
                 let requests = counting.take();
+                // Nobody asks what waits, where there are no guards.
+                let is_guarded = !self.load.guards.is_empty();
+                let waiting = if is_guarded { self.checks.look(counting) } else { None };
                 add_missing(&mut self.rest.missing, &requests.missing);
-                self.slices.add(span, &requests, Some(cpu_ns))
+                let ages = Ages::of(&requests, waiting);
+                if is_guarded {
+                    self.rest.ages.get_or_insert_default().add(&ages);
+                }
+                let (sums, latency) = self.slices.add(span, &requests, Some(cpu_ns));
+                (sums, latency, ages)
             }
-            None => (SliceSums::default(), Latency::new()),
+            None => (SliceSums::default(), Latency::new(), Ages::default()),
         };
         let mut figures = sums.figures();
         for News { slice, missing } in self.metrics.iter().flat_map(MetricReader::news) {
@@ -173,7 +184,7 @@ impl Watching {
         if sums.answered > 0 {
             self.answered_ns = to_ns;
         }
-        let slice = Slice { from_ns, to_ns, requests: sums.answered, latency, figures };
+        let slice = Slice { from_ns, to_ns, requests: sums.answered, latency, ages, figures };
         let breach = self.guarding.look(&slice);
         Ok((breach.or_else(|| self.silence(span)), to_ns))
     }

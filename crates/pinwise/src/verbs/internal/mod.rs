@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod hold_latency;
 pub mod raw;
+pub mod report_page;
 pub mod revert;
 pub mod storm;
 pub mod thief;

@@ -1,4 +1,4 @@
-//! The hidden verb `pinwise revert`: waits until the time to confirm a session is over, and takes it back.
+//! The hidden verb `pinwise revert`: waits until the time to confirm a session is over, or until its process has ended, and takes it back.
 
 use std::io::Write as _;
 use std::thread::sleep;
@@ -21,12 +21,21 @@ pub struct Args {
     /// The session
     #[arg(long)]
     session: String,
+    /// Take it back once its process has ended, and not because nobody confirms it
+    #[arg(long)]
+    orphaned: bool,
+    /// Take it back also when one of its changes is in force for so long: its process hangs, and is killed
+    #[arg(long, value_name = "SECONDS", requires = "orphaned")]
+    in_force_s: Option<u64>,
 }
 
 /// Waits and reverts; the answer is no when something could not be taken back.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
     let mut revert = Revert::of(&dir, &kernel, &args.session, &sleep)?;
+    if args.orphaned {
+        revert = revert.once_orphaned(args.in_force_s);
+    }
     keep_in_memory();
     leave_the_session()?;
     revert.wait()?;

@@ -15,6 +15,8 @@ pub(super) enum Refusal {
     Busy(&'static str),
     /// The page, the case or the plan does not exist; the words are what was asked for.
     NotFound(String),
+    /// This server keeps no plan of this id.
+    NoPlan(String),
 }
 
 impl From<Fault> for Refusal {
@@ -40,6 +42,13 @@ impl IntoResponse for Refusal {
                 &what,
                 "there is nothing of this name here",
                 "reload the page",
+            ),
+            Self::NoPlan(id) => error(
+                StatusCode::NOT_FOUND,
+                "not-found",
+                &format!("plan {id}"),
+                "this server has shown no such plan, or many others since",
+                "make the plan again, and look at its dry run",
             ),
         }
     }
@@ -93,6 +102,9 @@ mod tests {
         assert_eq!(body["error"]["cause"], "a diagnosis is under way");
         let (missing, body) = parts(Refusal::NotFound("case-7".into())).await;
         assert_eq!((missing, &body["error"]["object"]), (StatusCode::NOT_FOUND, &json!("case-7")));
+        let (no_plan, body) = parts(Refusal::NoPlan("7f".into())).await;
+        assert_eq!((no_plan, &body["error"]["object"]), (StatusCode::NOT_FOUND, &json!("plan 7f")));
+        assert!(body["error"]["remedy"].as_str().unwrap().contains("make the plan again"));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! need this server. That changes are allowed, and that the request is one of our own page, has been checked before it gets here.
 
 mod kept_plans;
+mod named_processes;
+mod note_queue;
 mod outcome;
 mod plan_file;
 mod sent;
@@ -11,31 +13,41 @@ mod steps;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
+use machine::wording::counted;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::answers::{Answered, Refusal};
 use super::state::Served;
+use crate::notes;
 use kept_plans::KeptPlans;
+use note_queue::NoteQueue;
 use sent::{CaseToPlan, Nothing, PlanToApply, Sent, ToConfirm};
 
 /// What a second request finds.
 const UNDER_WAY: &str = "a plan is being made, or a change is under way";
+
+/// How long the end of the server waits for notes to be written.
+const LAST_NOTES: Duration = Duration::from_secs(1);
 
 /// The plans that have been shown, and the change that is under way.
 pub(super) struct Changes {
     plans: KeptPlans,
     /// One step at a time: what a plan was shown to do would not hold beside another.
     one: Arc<Semaphore>,
+    /// What is reported of changes on stderr.
+    notes: NoteQueue,
 }
 
 impl Default for Changes {
     fn default() -> Self {
-        Self { plans: KeptPlans::default(), one: Arc::new(Semaphore::new(1)) }
+        let (plans, one) = (KeptPlans::default(), Arc::new(Semaphore::new(1)));
+        Self { plans, one, notes: NoteQueue::new(notes::say) }
     }
 }
 
@@ -57,11 +69,21 @@ impl Changes {
         }
     }
 
+    /// Removes what servers that were killed have left behind, and says so.
+    pub(super) fn sweep(&self) {
+        let count = plan_file::sweep();
+        if count > 0 {
+            let files = counted(count, "file");
+            self.notes.say(format!("pinwise: removed {files} of plans, left by servers that were killed"));
+        }
+    }
+
     /// Waits for the step that is under way; from here on none is begun. For whoever ends the server.
     pub(super) async fn settle(&self) {
         if let Ok(permit) = self.one.acquire().await {
             permit.forget();
         }
+        self.notes.settle(LAST_NOTES).await;
     }
 }
 
@@ -78,25 +100,26 @@ async fn plan(State(served): State<Served>, Sent(asked): Sent<CaseToPlan>) -> An
     let by = served.clone();
     let step = async move {
         let (plan, answer) = steps::plan(&by.dir, asked).await?;
-        by.changes.plans.keep(plan);
+        by.changes.plans.keep(plan, Instant::now());
         Ok::<Value, Refusal>(answer)
     };
     served.changes.alone(step).await
 }
 
 async fn apply(State(served): State<Served>, Sent(asked): Sent<PlanToApply>) -> Answered {
-    match served.changes.plans.find(&asked.plan_id) {
-        Some(plan) => served.changes.alone(steps::apply(plan, asked.confirm_within_s)).await,
-        None => Err(Refusal::NotFound(format!("plan {}", asked.plan_id))),
-    }
+    let changes = &served.changes;
+    let plan = changes.plans.find(&asked.plan_id, Instant::now())?;
+    changes.alone(steps::apply(plan, asked.confirm_within_s, changes.notes.clone())).await
 }
 
 async fn confirm(State(served): State<Served>, Sent(asked): Sent<ToConfirm>) -> Answered {
-    served.changes.alone(steps::confirm(asked.session)).await
+    let changes = &served.changes;
+    changes.alone(steps::confirm(asked.session, changes.notes.clone())).await
 }
 
 async fn undo(State(served): State<Served>, Sent(Nothing {}): Sent<Nothing>) -> Answered {
-    served.changes.alone(steps::undo()).await
+    let changes = &served.changes;
+    changes.alone(steps::undo(changes.notes.clone())).await
 }
 
 #[cfg(test)]

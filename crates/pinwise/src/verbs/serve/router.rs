@@ -2,8 +2,8 @@
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 
@@ -50,11 +50,22 @@ pub(super) fn routes(served: Served) -> Router {
     let reading =
         READING.into_iter().fold(Router::new(), |router, (path, answer)| router.route(path, answer()));
     reading
+        .layer(from_fn(only_get))
         .nest("/api/changes", changes::routes())
         .fallback(get(asset))
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(from_fn_with_state(served.clone(), guard))
         .with_state(served)
+}
+
+/// Has what is read be read by GET. A HEAD would take all the work of a GET, since the status and the length are known only after it.
+async fn only_get(request: Request, next: Next) -> Response {
+    if request.method() == Method::GET {
+        return next.run(request).await;
+    }
+    let (cause, remedy) = ("this path is read by GET alone", "send GET");
+    let refused = answers::error(StatusCode::METHOD_NOT_ALLOWED, "usage", "the method", cause, remedy);
+    ([(header::ALLOW, "GET")], refused).into_response()
 }
 
 /// Answers a request that may be answered, and sees to it that every answer has the headers and the form that answers have here.
@@ -115,7 +126,11 @@ async fn asset(uri: Uri) -> Result<Response, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
     use super::*;
+    use crate::verbs::serve::access::Access;
 
     #[test]
     fn every_answer_has_the_headers_that_bind_a_browser() {
@@ -154,9 +169,56 @@ mod tests {
         assert_eq!(refusal(Denied::WrongCsrf).status(), StatusCode::FORBIDDEN);
     }
 
+    /// What comes to a request that has the token, in small letters.
+    async fn answered(method: &str, path: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let access = Access::new(port, false).unwrap();
+        let token = access.token.clone();
+        let router = routes(Served::new("/nosuch".into(), access));
+        let server = tokio::spawn(axum::serve(listener, router).into_future());
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let headers = format!("Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nConnection: close");
+        let request = format!("{method} {path} HTTP/1.1\r\n{headers}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        server.abort();
+        answer.to_lowercase()
+    }
+
+    fn header_of<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+        answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    #[tokio::test]
+    async fn a_head_does_not_do_the_work_of_a_get() {
+        for path in paths().map(|path| path.replace("{id}", "a")) {
+            let answer = answered("HEAD", &path).await;
+            assert!(answer.starts_with("http/1.1 405 "), "{path}: {answer}");
+            let headers = [header_of(&answer, "allow"), header_of(&answer, "cache-control")];
+            assert_eq!(headers, [Some("get"), Some("no-store")], "{path}: {answer}");
+        }
+        let change = answered("HEAD", "/api/changes/apply").await;
+        assert!(change.starts_with("http/1.1 405 "), "{change}");
+        assert_eq!(header_of(&change, "allow"), Some("post"));
+    }
+
+    #[tokio::test]
+    async fn a_get_is_answered_and_the_page_itself_by_head_as_well() {
+        let session = answered("GET", "/api/session").await;
+        assert!(session.starts_with("http/1.1 200 "), "{session}");
+        for path in ["/", "/page.js"] {
+            let [get, head] = [answered("GET", path).await, answered("HEAD", path).await];
+            assert!(get.starts_with("http/1.1 200 ") && head.starts_with("http/1.1 200 "), "{path}: {head}");
+            assert!(header_of(&head, "content-length").is_some(), "{path}: {head}");
+            assert_eq!(header_of(&get, "content-length"), header_of(&head, "content-length"), "{path}");
+        }
+        assert!(answered("HEAD", "/nosuch").await.starts_with("http/1.1 404 "));
+    }
+
     #[test]
     fn all_routes_fit_together() {
-        use crate::verbs::serve::access::Access;
         let access = Access::new(9119, false).unwrap();
         // It panics where two overlap.
         let _ = routes(Served::new("/".into(), access));

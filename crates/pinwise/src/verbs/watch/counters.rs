@@ -10,6 +10,7 @@ use report::account::counters_text;
 use serde::Serialize;
 
 use super::args::{Args, Form};
+use super::requests;
 use super::target::Watched;
 use crate::notes::note;
 use crate::output::{self, Answer, Place};
@@ -57,6 +58,7 @@ pub fn run(
     let mut observation = seen
         .and_then(|recording| recording.span_ns().map(|(from, to)| recording.window(from, to)))
         .unwrap_or_default();
+    observation.missing.extend(requests::not_counted(root, watched, &why));
     observation.missing.push(why);
     observation.missing.extend(watched.elsewhere());
     if let Some(cpus) = watched.cpus() {

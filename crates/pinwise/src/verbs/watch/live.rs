@@ -37,6 +37,7 @@ const PAGE_ROWS: usize = 15;
 pub fn run(
     args: &Args,
     counting: Counting,
+    judging: Judging,
     root: &Root,
     machine: &Machine,
     watched: &Watched,
@@ -52,7 +53,7 @@ pub fn run(
         stop,
         seen: LookBack::over(LOOK_BACK),
         new_processes: NewProcesses::begin(),
-        standing: Judging::begin(root, watched).standing(root, machine),
+        standing: judging.standing(root, machine, LOOK_BACK),
         gone: false,
     };
     live.read();
@@ -92,12 +93,13 @@ impl Live<'_> {
         );
         self.counting.forget_ended();
         self.seen.add(account);
+        self.standing.read();
     }
 
     /// The last readings, or all since the start, and what they come to.
     fn now(&mut self, totals: bool) -> Judged {
         let account = if totals { self.seen.total() } else { self.seen.now() };
-        let (account, diagnosis) = self.standing.judge(self.root, account);
+        let (account, diagnosis) = self.standing.judge(self.root, account, totals);
         Judged { account, diagnosis }
     }
 

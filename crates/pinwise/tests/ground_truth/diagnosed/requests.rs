@@ -1,4 +1,9 @@
-//! The requests of a server in `pinwise diagnose`, beside a driver that counts and times them itself.
+//! The requests of a server in `pinwise diagnose`, beside a driver that counts and times them itself. In the files beside it: the same in
+//! `pinwise watch`, two servers on one port, and servers that are not ours.
+
+mod real_servers;
+mod same_port;
+mod watched;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -18,6 +23,21 @@ const ROUNDS: &str = "20000";
 const BEGUN: Duration = Duration::from_secs(5);
 const WINDOW: &str = "12s";
 
+/// The first and the last CPU, where requests can be seen and there are two; says why where not.
+fn first_and_last_cpu() -> Option<(String, String)> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: the kernel shows requests to root only");
+        return None;
+    }
+    let may = sched_getaffinity(None).unwrap();
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| may.is_set(*cpu)).collect();
+    if cpus.len() < 2 {
+        eprintln!("skipped: there is one CPU only");
+        return None;
+    }
+    Some((cpus[0].to_string(), cpus[cpus.len() - 1].to_string()))
+}
+
 /// A server that nobody asks yet, on the last CPU.
 struct Served {
     bench: Bench,
@@ -28,22 +48,11 @@ struct Served {
 
 impl Served {
     fn start() -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: the kernel shows requests to root only");
-            return None;
-        }
-        let may = sched_getaffinity(None).unwrap();
-        let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| may.is_set(*cpu)).collect();
-        if cpus.len() < 2 {
-            eprintln!("skipped: there is one CPU only");
-            return None;
-        }
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let pinwise = env!("CARGO_BIN_EXE_pinwise");
-        let last = cpus[cpus.len() - 1].to_string();
-        let server = on(&last, &[pinwise, "string-server", "--port", &port.to_string(), "--rounds", ROUNDS]);
+        let (first, last) = first_and_last_cpu()?;
+        let port = free_port();
+        let server = string_server(&last, "127.0.0.1", port);
         std::thread::sleep(Duration::from_millis(500));
-        Some(Self { bench: Bench::new(), server, port, first: cpus[0].to_string() })
+        Some(Self { bench: Bench::new(), server, port, first })
     }
 
     fn kept(&self) -> String {
@@ -72,6 +81,28 @@ impl Served {
     }
 }
 
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn string_server(cpu: &str, address: &str, port: u16) -> Killed {
+    let (pinwise, port) = (env!("CARGO_BIN_EXE_pinwise"), port.to_string());
+    on(cpu, &[pinwise, "string-server", "--address", address, "--port", &port, "--rounds", ROUNDS])
+}
+
+/// What a driver of ours reports that runs on this CPU.
+fn driven(cpu: &str, driver: &str, address: &str, port: u16, more: &[&str]) -> Value {
+    let mut drive = Command::new("taskset");
+    drive.args(["-c", cpu, env!("CARGO_BIN_EXE_pinwise"), "drive", "--driver", driver]);
+    let out = drive.args(["--address", address, "--port", &port.to_string()]).args(more).output().unwrap();
+    let (said, why) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    serde_json::from_str(&said).unwrap_or_else(|e| panic!("{e}: {said}{why}"))
+}
+
+/// One connection to a string server for a second, one request at a time.
+const ONE_CONNECTION: [&str; 7] =
+    ["--keep-alive", "--connections", "1", "--seconds", "1", "--rounds", ROUNDS];
+
 /// One figure of a document, which has it.
 fn number(of: &Value) -> f64 {
     of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
@@ -83,16 +114,11 @@ fn requests_are_those_of_the_driver_and_their_times_lie_within_its_latency() {
     let Some(served) = Served::start() else { return };
     let seen = served.diagnose(WINDOW, || {
         std::thread::sleep(BEGUN);
-        let port = served.port.to_string();
-        let mut drive = Command::new("taskset");
-        drive.args(["-c", &served.first, env!("CARGO_BIN_EXE_pinwise"), "drive", "--driver", "string"]);
-        drive.args(["--address", "127.0.0.1", "--port", &port, "--keep-alive", "--connections", "1"]);
-        let out = drive.args(["--seconds", "1", "--rounds", ROUNDS]).output().unwrap();
-        serde_json::from_slice::<Value>(&out.stdout).unwrap()
+        driven(&served.first, "string", "127.0.0.1", served.port, &ONE_CONNECTION)
     });
-    let Some((diagnosis, driven)) = seen else { return };
+    let Some((diagnosis, document)) = seen else { return };
     let requests = &diagnosis["requests"];
-    let figures = &driven["outcome"]["figures"];
+    let figures = &document["outcome"]["figures"];
     let port = &requests["ports"][0];
     assert_eq!((&port["port"], &port["counted"]), (&json!(served.port), &json!("requests")), "{requests:#}");
     // One that the driver did not wait for may have been answered.

@@ -40,7 +40,7 @@ impl Distribution {
     }
 
     /// Counts one stretch; asks for no memory where there is room.
-    pub(crate) fn insert(&mut self, ns: u64) {
+    pub fn insert(&mut self, ns: u64) {
         self.add(step_of(ns), 1);
     }
 
@@ -75,7 +75,7 @@ impl Distribution {
     }
 
     /// Adds another distribution.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         if other.counts.is_empty() {
             return;
         }

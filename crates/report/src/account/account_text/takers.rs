@@ -14,7 +14,8 @@ use crate::visible::one_line;
 /// What nobody is named for is shown where it is at least this part of what was taken.
 const NOBODYS: u64 = 10;
 
-/// Which CPUs changed, what the target wanted and had, the causes that matter with what can be done, and what nobody is named for.
+/// Which CPUs changed, what the target wanted and had, its requests, the causes that matter with what can be done, and what nobody is
+/// named for.
 pub(crate) fn verdict(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
     changed_cpus::lines(&account.changed_cpus) + &what_it_comes_to(account, diagnosis, wanted, width)
 }
@@ -23,9 +24,10 @@ fn what_it_comes_to(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, wi
     let Some(target) = &account.together else {
         return format!("{}{}", without_target(account), causes(diagnosis, wanted, width));
     };
+    let found = requests(diagnosis, wanted, width) + &causes(diagnosis, wanted, width);
     let wanted_ns = target.had_ns().saturating_add(target.kept_off_ns());
     if wanted_ns == 0 {
-        return format!("It did not want a CPU in this window.\n{}", causes(diagnosis, wanted, width));
+        return format!("It did not want a CPU in this window.\n{found}");
     }
     let lost_ns = target.interrupted_ns.saturating_add(target.kept_off_ns());
     let text = format!(
@@ -36,14 +38,23 @@ fn what_it_comes_to(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, wi
         time(lost_ns)
     );
     let not_judged = if account.leaves_out_cpus() { NOT_JUDGED } else { "" };
-    text + &causes(diagnosis, wanted, width) + not_judged + &nobodys(account, lost_ns)
+    text + &found + not_judged + &nobodys(account, lost_ns)
 }
 
 /// Of some CPUs alone nothing is judged.
 const NOT_JUDGED: &str = "What costs it is judged on all its CPUs together: leave --cpu out.\n";
 
 fn causes(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
-    diagnosis_text::causes(diagnosis, wanted, width).iter().map(|line| format!("{line}\n")).collect()
+    as_text(&diagnosis_text::causes(diagnosis, wanted, width))
+}
+
+/// The lines that a diagnosis has of the same requests.
+fn requests(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
+    as_text(&diagnosis_text::requests(diagnosis, wanted, width))
+}
+
+fn as_text(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// What was taken, and is in no row of takers, where that is much.

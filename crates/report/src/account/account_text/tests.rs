@@ -197,3 +197,36 @@ fn numbers_without_bound_are_shown() {
         assert!(text.contains("and 28 more CPUs"), "{text}");
     }
 }
+
+#[test]
+fn requests_are_the_lines_that_diagnose_has_below_what_the_server_had() {
+    use advise::diagnosis::requests::{AcceptQueue, PortFigures, ServerRequests, Times};
+    use probe::requests::{Counted, Endpoint};
+    let times = Some(Times { mean_us: 20.0, median_us: Some(12.0), p99_us: Some(85.0) });
+    let port = |port| PortFigures {
+        at: Endpoint::Port(port),
+        per_s: 12_340.0,
+        read: 24_680,
+        answered: 24_680,
+        waited: times,
+        served: times,
+        counted: Some(Counted::Requests),
+        overlapping_share: Some(0.0),
+        continued_share: Some(0.0),
+        accept_queue: Some(AcceptQueue { waiting: 7, limit: Some(128) }),
+        peers: Vec::new(),
+    };
+    let requests = |ports| Some(ServerRequests { window_s: 2.0, ports, missing: Vec::new() });
+    let seen = Diagnosis { requests: requests(vec![port(80), port(443)]), ..Diagnosis::default() };
+    let text = render(&waited(Vec::new()), &seen, "process 7", Wanted::default());
+    let rows = |text: &str| -> Vec<String> {
+        text.lines().skip_while(|line| !line.starts_with("  requests: ")).take(4).map(String::from).collect()
+    };
+    assert_eq!(rows(&text), rows(&diagnosis_text::render(&seen, "process 7", Wanted::default())), "{text}");
+    let before = text.lines().take_while(|line| !line.starts_with("  requests: ")).last();
+    assert!(before.is_some_and(|line| line.starts_with("It wanted CPUs for ")), "{text}");
+    assert!(text.contains("/s on port 80; wait in the socket 12.0 us median") && text.contains("7 of 128"));
+    let nobody_asks = Diagnosis { requests: requests(Vec::new()), ..Diagnosis::default() };
+    let text = render(&waited(Vec::new()), &nobody_asks, "process 7", Wanted::default());
+    assert!(!text.contains("requests: "), "{text}");
+}

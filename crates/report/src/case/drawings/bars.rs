@@ -147,6 +147,12 @@ impl Layout<'_> {
         column.x + self.width_of(column) / 2.0
     }
 
+    /// What the columns are.
+    fn what(&self) -> &'static str {
+        let has_cpus = self.columns.iter().any(|column| column.cpu.is_some());
+        if has_cpus { "server on CPU" } else { "arm" }
+    }
+
     /// Whether there are few enough slow CPUs to name each.
     fn names_slow(&self) -> bool {
         self.columns.iter().filter(|c| c.kind.is_below()).count() <= MOST_NAMED
@@ -154,7 +160,7 @@ impl Layout<'_> {
 
     /// Column numbers, with the slow ones named in words; thinned out to a round step where they would touch.
     fn draw_labels(&self, svg: &mut Html, y: f64) {
-        svg::text(svg, "axis", (LEFT - 10.0, y), "end", "server on CPU");
+        svg::text(svg, "axis", (LEFT - 10.0, y), "end", self.what());
         let every =
             [1, 2, 4, 8, 16, 32, 64].into_iter().find(|n| self.step * f64::from(*n) >= 22.0).unwrap_or(128);
         let cpus: Vec<&Column> = self.columns.iter().filter(|c| c.cpu.is_some()).collect();

@@ -1,7 +1,8 @@
 //! The figure of each CPU, and in the same columns what interrupts it.
 
-use study::Evidence;
-use study::evidence::ArmSummary;
+mod data;
+
+use study::{Contrast, Evidence};
 
 use super::{About, Page};
 use crate::case::drawings::{Kind, bars};
@@ -9,7 +10,6 @@ use crate::case::heat::{self, Heat, SHADES_FROM};
 use crate::case::result_fields::{self, Subject};
 use crate::case::result_words;
 use crate::markup::blocks::{self, table};
-use crate::markup::data_link::{Cell, data_link};
 use crate::svg::{self, Area};
 use crate::{CaseView, Html, number};
 
@@ -44,20 +44,30 @@ impl Page for Bars {
             shade_legend(&mut html);
         }
         html.element("p", &[("class", &"caption")], caption(case, &heat));
+        let evidence = &case.facts.evidence;
+        let surprising = result_words::surprising_contrasts(evidence, shown(evidence));
+        if let Some(words) = result_words::surprising_intervals(evidence, &surprising) {
+            html.element("p", &[("class", &"caption")], words);
+        }
         html.within("details", &[], |details| {
             details.element("summary", &[], "The numbers of the bars");
             numbers(details, case);
         });
-        bar_data(&mut html, &case.facts.evidence);
+        data::of_bars(&mut html, evidence);
         if !heat.rows.is_empty() {
             html.within("details", &[], |details| {
                 details.element("summary", &[], "The numbers of the interrupt heat");
                 heat_numbers(details, &heat);
             });
-            heat_data(&mut html, &heat);
+            data::of_heat(&mut html, &heat);
         }
         html
     }
+}
+
+/// The comparisons that the picture or its numbers have.
+fn shown(evidence: &Evidence) -> impl Iterator<Item = &Contrast> {
+    evidence.against_baseline.iter().chain(&evidence.against_other_cpus)
 }
 
 /// What the drawing shows by colour and shape, in words; `sample` draws one entry into 18 by 14.
@@ -176,50 +186,4 @@ fn heat_numbers(html: &mut Html, heat: &Heat) {
         .collect();
     let numbers: Vec<usize> = (1..=heat.rows.len()).collect();
     table(html, &heads, &numbers, &rows);
-}
-
-/// What the bars and the differences show; the figures of the trials are beside the picture of all trials.
-fn bar_data(html: &mut Html, evidence: &Evidence) {
-    let percent = |ratio: Option<f64>| Cell::Number(ratio.map(|ratio| (ratio - 1.0) * 100.0));
-    let row = |arm: &ArmSummary| {
-        let contrast = evidence.against_other_cpus.iter().find(|contrast| contrast.arm == arm.arm);
-        let bounds = contrast.and_then(|contrast| contrast.interval);
-        vec![
-            Cell::Text(arm.arm.clone()),
-            Cell::Number(arm.cpu.map(f64::from)),
-            Cell::Number(Some(arm.figure.mean)),
-            Cell::Number(arm.figure.sd),
-            Cell::Number(Some(arm.figure.n as f64)),
-            percent(contrast.map(|contrast| contrast.ratio)),
-            percent(bounds.map(|(low, _)| low)),
-            percent(bounds.map(|(_, high)| high)),
-        ]
-    };
-    let rows: Vec<Vec<Cell>> = evidence.arms.iter().map(row).collect();
-    let [mean, sd] = ["mean", "sd"].map(|what| format!("{what}_{}", evidence.metric));
-    let heads = ["arm", "cpu", &mean, &sd, "trials", "change_percent", "low_percent", "high_percent"];
-    data_link(html, &format!("{} by CPU", evidence.metric), "bars.csv", &heads, &rows);
-}
-
-/// The heat as it was counted: events or us a second.
-fn heat_data(html: &mut Html, heat: &Heat) {
-    let rows = heat.rows.iter().flat_map(|row| {
-        heat.cpus.iter().enumerate().map(move |(i, cpu)| {
-            vec![
-                Cell::Text(row.title()),
-                Cell::Number(Some(f64::from(*cpu))),
-                Cell::Number(row.rates.get(i).copied().flatten()),
-                Cell::Text(if row.is_time { "us/s" } else { "events/s" }.into()),
-                Cell::Number(row.share(i, heat.cost).map(|share| share * 100.0)),
-            ]
-        })
-    });
-    let rows: Vec<Vec<Cell>> = rows.collect();
-    data_link(
-        html,
-        "interrupts by CPU",
-        "interrupts.csv",
-        &["row", "cpu", "rate", "unit", "percent_of_cpu"],
-        &rows,
-    );
 }

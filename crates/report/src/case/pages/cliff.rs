@@ -1,5 +1,6 @@
 //! Where sequences of operations break: each operation of one trial an arm, and the words about all of them.
 
+use load::Operation;
 use study::cliff;
 use study::evidence::ArmCliff;
 
@@ -9,6 +10,7 @@ use crate::case::headline::sentence_start;
 use crate::case::result_fields::{self, Part};
 use crate::case::result_words;
 use crate::case::viewer;
+use crate::markup::data_link::{Cell, MOST_ROWS, data_link};
 use crate::{CaseView, Html, svg};
 
 /// See [`About::docs`].
@@ -80,6 +82,24 @@ fn arm(html: &mut Html, case: &CaseView, cliff: &ArmCliff) {
     let broke = drawing::break_of(case.facts, cliff.shown);
     viewer::frame(html, &viewer::sequence(cliff.shown), &drawing::by_operation(&name, operations, broke));
     html.add(&drawing::cumulative(&name, operations, broke));
+    data(html, cliff.shown, &name, operations);
     let caption = format!("Trial {} of {name}.", cliff.shown);
     html.element("p", &[("class", &"caption")], caption);
+}
+
+/// The operations behind both pictures, where they are not too many for a link.
+fn data(html: &mut Html, trial: usize, arm: &str, operations: &[Operation]) {
+    if operations.len() > MOST_ROWS {
+        return;
+    }
+    let number = |number: u64| Cell::Number(Some(number as f64));
+    let word = |word: &str| Cell::Text(word.into());
+    let row = |of: &Operation| {
+        let [kind, phase] = [word(of.kind.word()), word(of.phase.word())];
+        vec![number(of.number), kind, phase, number(of.begun_us), number(of.took_us)]
+    };
+    let rows: Vec<Vec<Cell>> = operations.iter().map(row).collect();
+    let heads = ["operation", "kind", "phase", "begun_us", "took_us"];
+    let file = format!("{}.csv", viewer::sequence(trial));
+    data_link(html, &drawing::title(arm), &file, &heads, &rows);
 }

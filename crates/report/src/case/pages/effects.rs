@@ -1,5 +1,7 @@
 //! Effects of several factors and their interactions, and figures that decide nothing.
 
+use study::Evidence;
+
 use super::{About, Page};
 use crate::case::result_fields::{self, Compared};
 use crate::case::result_words;
@@ -10,7 +12,7 @@ pub struct Effects;
 
 static ABOUT: About = About {
     id: "effects",
-    title: "Effects of the factors",
+    title: "Factors and other figures",
     docs: "What each level does, averaged over the levels of the other factors, how factors work together, and what other figures did.",
 };
 
@@ -29,12 +31,26 @@ impl Page for Effects {
             let of = |effect| Compared::effect(effect, &evidence.effects);
             let rows: Vec<Compared> = evidence.effects.iter().map(of).collect();
             result_fields::on_page(&mut html, &result_fields::effects(evidence, "effect"), &rows);
+            note(&mut html, evidence, &result_words::surprising_effects(evidence, &evidence.effects));
         }
         for also in &evidence.also {
             html.element("h3", &[], result_words::second_figure(also));
+            if also.against_baseline.is_empty() {
+                html.element("p", &[], "No complete block has it.");
+                continue;
+            }
             let rows: Vec<Compared> = also.against_baseline.iter().map(Compared::second).collect();
             result_fields::on_page(&mut html, &result_fields::second_figure(evidence), &rows);
+            let surprising = result_words::surprising_contrasts(evidence, &also.against_baseline);
+            note(&mut html, evidence, &surprising);
         }
         html
+    }
+}
+
+/// That an interval leaves out 0 beside a verdict that shows no difference.
+fn note(html: &mut Html, evidence: &Evidence, surprising: &[String]) {
+    if let Some(words) = result_words::surprising_intervals(evidence, surprising) {
+        html.element("p", &[("class", &"caption")], words);
     }
 }

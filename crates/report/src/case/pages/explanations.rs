@@ -146,7 +146,7 @@ fn terms(html: &mut Html, explanation: &Explanation, shown: &ShownTerms) {
     let head = |name: &str| cut(&one_line(name), HEAD);
     let (against, arm) = (head(&explanation.against), head(&explanation.arm));
     let heads =
-        ["term", &against, &arm, "difference", "95 % interval", "", "largest parts of the difference"];
+        ["term", &against, &arm, "difference", "95 % interval", "sure", "largest parts of the difference"];
     table(html, &heads, &[1, 2, 3, 4, 5], &rows);
 }
 

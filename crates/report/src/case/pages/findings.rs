@@ -82,7 +82,7 @@ fn evidence(html: &mut Html, finding: &Finding) {
             ]
         })
         .collect();
-    table(html, &["counter", &slow, "other CPUs", ""], &[1, 2], &rows);
+    table(html, &["counter", &slow, "other CPUs", "unit"], &[1, 2], &rows);
 }
 
 fn outcomes(html: &mut Html, proof: &Proof) {

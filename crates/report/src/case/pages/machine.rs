@@ -1,11 +1,13 @@
 //! The machine at the start of the study, and what could not be seen of it.
 
 use machine::CpuSet;
+use machine::kernel::Kernel;
 use machine::power::idle::IdleState;
 use machine::wording::counted;
 
 use super::{About, Page};
 use crate::absent::{self, Absent};
+use crate::markup::Attributes;
 use crate::markup::blocks::{facts_list, table};
 use crate::{CaseView, Html, number};
 
@@ -29,7 +31,13 @@ impl Page for Machine {
         if !case.machine_text.is_empty() {
             html.within("details", &[], |details| {
                 details.element("summary", &[], "The whole machine, as pinwise map prints it");
-                details.within("pre", &[("class", &"map"), ("tabindex", &"0")], |pre| {
+                let attributes: Attributes = &[
+                    ("class", &"map"),
+                    ("role", &"region"),
+                    ("aria-label", &"The whole machine"),
+                    ("tabindex", &"0"),
+                ];
+                details.within("pre", attributes, |pre| {
                     pre.lines(&case.machine_text);
                 });
             });
@@ -78,15 +86,7 @@ fn facts(machine: &machine::Machine) -> Vec<(&'static str, String)> {
                 .map_or_else(unknown, |b| format!("{} GiB", number::figure(b as f64 / (1u64 << 30) as f64))),
         ),
         ("virtual machine", guest),
-        (
-            "kernel",
-            [&kernel.release, &kernel.architecture]
-                .into_iter()
-                .flatten()
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(" "),
-        ),
+        ("kernel", kernel_words(kernel).unwrap_or_else(unknown)),
         ("command line", or_unknown(&kernel.cmdline)),
         ("HZ", kernel.hz.map_or_else(unknown, |hz| hz.to_string())),
         ("isolated CPUs", list(&machine.isolated())),
@@ -98,6 +98,13 @@ fn facts(machine: &machine::Machine) -> Vec<(&'static str, String)> {
         ),
         ("idle states", idle_states(&machine.idle.states)),
     ]
+}
+
+/// Release and architecture; `None` where neither is known.
+fn kernel_words(kernel: &Kernel) -> Option<String> {
+    let known = [&kernel.release, &kernel.architecture].into_iter().flatten();
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    (!known.is_empty()).then(|| known.join(" "))
 }
 
 fn idle_states(states: &[IdleState]) -> String {

@@ -1,7 +1,7 @@
 //! How the study was made and what its words mean, with this study's own numbers.
 
 use study::statistics::summary::{self, median};
-use study::{Facts, Verdict};
+use study::{Evidence, Facts, Verdict};
 
 use super::{About, Page};
 use crate::case::result_words::{self, verdict};
@@ -27,7 +27,11 @@ impl Page for Methods {
         let mut html = Html::new();
         facts_list(&mut html, &how(case.facts));
         html.element("h3", &[], "What the words mean");
-        facts_list(&mut html, &words(case.facts));
+        let mut words = words(case.facts);
+        if !case.findings.is_empty() || !case.explained.explanations.is_empty() {
+            words.extend(words_of_findings());
+        }
+        facts_list(&mut html, &words);
         html
     }
 }
@@ -36,8 +40,6 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
     let (study, evidence) = (&facts.study, &facts.evidence);
     let recipe = &study.recipe;
     let trials: Vec<f64> = facts.trials.iter().map(|s| s.trial.took_s).collect();
-    let sampling: Vec<f64> =
-        facts.trials.iter().filter_map(|s| Some(s.observation.as_ref()?.sampling_share)).collect();
     vec![
         ("figure", result_words::figure(&evidence.metric, "", evidence.better)),
         (
@@ -62,25 +64,40 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
             "estimator",
             "within-block log ratios of an arm to its reference; Hodges-Lehmann estimate with the exact signed-rank (Wilcoxon) interval. Means and standard deviations describe; they decide nothing".into(),
         ),
-        (
-            "error",
-            format!(
-                "chance of even one false claim at most {} in each of two families (every arm against unpinned; every CPU against the median of the other CPUs of its block), adjusted by Holm. Intervals are {} and not adjusted",
-                number::share(evidence.precision.alpha),
-                result_words::level(evidence),
-            ),
-        ),
+        ("error", error(evidence)),
         ("margin", format!("differences up to {} count as equal", number::share(evidence.precision.margin))),
         ("other load", other_load(facts)),
-        (
-            "counters",
-            format!(
-                "{} samples a second during the window{}; rates are medians over the trials of an arm",
-                number::compact(recipe.samples_per_s),
-                median(&sampling).map(|s| format!(", which took {} of one CPU", number::share(s))).unwrap_or_default(),
-            ),
-        ),
+        ("counters", counters(facts)),
     ]
+}
+
+/// The chance of a false claim, and among which comparisons.
+fn error(evidence: &Evidence) -> String {
+    let alpha = number::share(evidence.precision.alpha);
+    let baseline = format!("every arm against {}", evidence.baseline());
+    let families = match evidence.against_other_cpus.is_empty() {
+        true => format!("among the comparisons of {baseline}"),
+        false => format!(
+            "in each of two families ({baseline}; every CPU against the median of the other CPUs of its block)"
+        ),
+    };
+    let intervals = result_words::intervals(evidence, &[]);
+    format!(
+        "chance of even one false claim at most {alpha} {families}, adjusted by Holm. {}",
+        intervals.trim_end_matches('.')
+    )
+}
+
+/// How often the counters were read, and what that cost.
+fn counters(facts: &Facts) -> String {
+    let observed = facts.trials.iter().filter_map(|seen| seen.observation.as_ref());
+    let sampling: Vec<f64> = observed.map(|observation| observation.sampling_share).collect();
+    let Some(cost) = median(&sampling) else { return "not read: no trial has an observation".into() };
+    format!(
+        "{} samples a second during the window, which took {} of one CPU; rates are medians over the trials of an arm",
+        number::compact(facts.study.recipe.samples_per_s),
+        number::share(cost),
+    )
 }
 
 fn design(facts: &Facts) -> String {
@@ -159,6 +176,12 @@ fn words(facts: &Facts) -> Vec<(&'static str, String)> {
         (verdict(Verdict::NotAsAsked), "the server did not run where the arm says, so its figures are about another placement".into()),
         (verdict(Verdict::CannotTell), "the positive control was not seen, so no result may be called equal; or it helped, and then no claim is made".into()),
         (verdict(Verdict::Untrustworthy), "the baseline differed from itself, so something other than the placement moves the figure and no claim is made".into()),
+    ]
+}
+
+/// How far a finding can be relied on.
+fn words_of_findings() -> Vec<(&'static str, String)> {
+    vec![
         ("proved", "the cause was moved, and the loss moved with it, as predicted".into()),
         ("imitated", "the cause could not be moved, but an imitation of it on a good CPU cost as much".into()),
         ("supported", "the counter moved, the size that the mechanism predicts agrees with what was observed, and nothing else differs as much".into()),

@@ -1,10 +1,12 @@
 //! Every command needed to repeat the study, and each trial of it by hand.
 
+use advise::Finding;
 use machine::Placement;
 use study::Arm;
 use study::case::quoted;
 
 use super::{About, Page};
+use crate::markup::Attributes;
 use crate::markup::blocks::{commands, table};
 use crate::{CaseView, Html, number};
 
@@ -61,7 +63,9 @@ fn whole_study(html: &mut Html, case: &CaseView, dir: &str) {
                 &[],
                 format!("Save this recipe as again.toml; it repeats the same order of trials{seed}:"),
             );
-            html.within("pre", &[("tabindex", &"0")], |pre| {
+            let attributes: Attributes =
+                &[("role", &"region"), ("aria-label", &"The recipe"), ("tabindex", &"0")];
+            html.within("pre", attributes, |pre| {
                 pre.lines(&toml);
             });
             if let Err(keys) = case.facts.study.recipe.revealed(&[]) {
@@ -84,8 +88,20 @@ fn whole_study(html: &mut Html, case: &CaseView, dir: &str) {
     if case.facts.study.string_rounds.is_some() {
         html.element("p", &[], "The built-in server's work per request is measured out anew on the machine that repeats it; here it was the number of rounds shown below.");
     }
-    html.element("p", &[], "Go on where it was stopped, and prove the findings:");
-    commands(html, &[format!("pinwise resume {dir}"), format!("pinwise explain {dir} --prove")]);
+    go_on(html, case, dir);
+}
+
+/// What of this case may still be done, where there is anything.
+fn go_on(html: &mut Html, case: &CaseView, dir: &str) {
+    if !case.facts.is_finished() {
+        html.element("p", &[], "Go on where it was stopped:");
+        commands(html, &[format!("pinwise resume {dir}")]);
+    }
+    let is_open = |finding: &Finding| finding.proof.is_none() && finding.intervention.is_some();
+    if case.findings.iter().any(is_open) {
+        html.element("p", &[], "Prove or refute the findings:");
+        commands(html, &[format!("pinwise explain {dir} --prove")]);
+    }
 }
 
 /// Each arm as a pair of command lines.

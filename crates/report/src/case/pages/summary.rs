@@ -107,7 +107,8 @@ fn unpinned_in_words(html: &mut Html, case: &CaseView) {
     let used = unpinned.cpus_in_words().map(|used| format!(" It ran {used}.")).unwrap_or_default();
     html.within("p", &[], |p| {
         p.text(format!(
-            "Unpinned: mean {}{sd}, {} trials, from {} to {}.{used}",
+            "{}: mean {}{sd}, {} trials, from {} to {}.{used}",
+            sentence_start(case.facts.evidence.baseline()),
             shown(unpinned.figure.mean),
             unpinned.figure.n,
             shown(unpinned.figure.min),

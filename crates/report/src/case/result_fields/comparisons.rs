@@ -95,7 +95,9 @@ fn fields(ids: [&'static str; 4], title: &str, change: String) -> Vec<ComparedCo
         ComparedColumn::words(ids[0], title, |of| of.name.clone()),
         ComparedColumn::number(ids[1], change, size),
         // Colour is for what decides.
-        ComparedColumn::words(ids[2], "", word).coloured_by(|of| of.shown_verdict().filter(|_| of.decides)),
+        ComparedColumn::words(ids[2], "", word)
+            .page_title("result")
+            .coloured_by(|of| of.shown_verdict().filter(|_| of.decides)),
         ComparedColumn::number(ids[3], "p, adjusted", |of| format!("{:.4}", of.p_adjusted)).of_page(),
     ]
 }

@@ -1,11 +1,13 @@
 //! What the words and columns of the table mean, what the study could have seen, and what unpinned really was.
 
+use study::evidence::Effect;
 use study::{Evidence, Facts, Role, Trust};
 
 use super::page::Page;
 use crate::case::headline::sentence_start;
 use crate::case::locality_words;
 use crate::case::result_fields::cpu_use;
+use crate::case::result_words;
 use crate::case::screening_words;
 use crate::case::unpinned::{self, Unpinned};
 use crate::number;
@@ -15,13 +17,11 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
     let evidence = &facts.evidence;
     out.text.push('\n');
     let margin = number::share(evidence.precision.margin);
-    out.paragraph(
-        "",
-        &format!(
-            "Equal: no difference above {margin}. Mean and sd are over trials; changes are compared within blocks. Intervals are of each \
-             comparison by itself; verdicts are of all together, and beyond {margin}."
-        ),
+    let what = format!(
+        "Equal: no difference above {margin}. Mean and sd are over trials; changes are compared within blocks. {}",
+        result_words::intervals(evidence, &surprising(evidence))
     );
+    out.paragraph("", &what);
     let sentences = visible_difference(evidence).into_iter().chain(cpu_use::legend(facts).map(String::from));
     sentences.for_each(|sentence| out.paragraph("", &sentence));
     for sentence in facts.screening.iter().flat_map(screening_words::sentences) {
@@ -38,6 +38,23 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
         let name = sentence_start(evidence.baseline());
         out.paragraph("", &format!("{name} is a mixture, not a mean: {why}."));
     }
+}
+
+/// The comparisons that the text shows whose interval seems to say more than the verdict beside it.
+fn surprising(evidence: &Evidence) -> Vec<String> {
+    let contrasts = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
+    let mut names = result_words::surprising_contrasts(evidence, contrasts);
+    names.extend(result_words::surprising_effects(evidence, main_effects(evidence)));
+    for also in &evidence.also {
+        let own = result_words::surprising_contrasts(evidence, &also.against_baseline);
+        names.extend(own.into_iter().map(|name| format!("{}: {name}", also.metric)));
+    }
+    names
+}
+
+/// Effects without interactions: of those the text has a sentence only where they are shown.
+fn main_effects(evidence: &Evidence) -> impl Iterator<Item = &Effect> {
+    evidence.effects.iter().filter(|effect| effect.with.is_none())
 }
 
 /// What undecided leaves open. Where no claim is made, nothing would have been.

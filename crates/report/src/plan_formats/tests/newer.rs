@@ -70,7 +70,10 @@ fn layers_hold_threads_of_units_cgroups_and_processes() {
     let read: serde_json::Value = serde_json::from_str(&layers.files[0].text).unwrap();
     let confined = |i: usize| read[i]["kind"]["Confined"].clone();
     assert_eq!(read[0]["matches"].to_string(), "[[{\"TGIDEquals\":4711}]]");
-    assert_eq!(read[1]["matches"].to_string(), "[[{\"CgroupContains\":\"/web.service/\"}]]");
+    assert_eq!(
+        read[1]["matches"].to_string(),
+        r#"[[{"CgroupRegex":"^/sys/fs/cgroup/(?:[^/]+\\.slice/)*_?web\\.service(?:/|$)"}]]"#
+    );
     assert_eq!(read[2]["matches"].to_string(), "[[{\"CgroupPrefix\":\"system.slice/\"}]]");
     assert_eq!(confined(1)["cpus_range"].to_string(), "[2,2]");
     assert_eq!(confined(1)["nodes"].to_string(), "[1]");
@@ -84,6 +87,67 @@ fn layers_hold_threads_of_units_cgroups_and_processes() {
     assert!(layers.left.iter().all(|left| comment.lines().any(|line| line == left.to_string())), "{comment}");
     let in_part = layers.left.iter().filter(|left| left.in_part).count();
     assert_eq!((in_part, layers.left.len()), (5, settings.len()));
+}
+
+/// The expression by which the layer of a unit is found, as scx_layered reads it.
+fn pattern_of(unit: &str) -> regex::Regex {
+    let settings = of(&[("process-affinity", "server", "2-3")]);
+    let layers = formatted(PlanFormat::ScxLayered, &Asked { unit: Some(unit), ..about(&settings) });
+    let read: serde_json::Value = serde_json::from_str(&layers.files[0].text).unwrap();
+    regex::Regex::new(read[0]["matches"][0][0]["CgroupRegex"].as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn the_layer_of_a_unit_holds_its_cgroups_and_no_other_of_like_name() {
+    let pattern = pattern_of("a");
+    let is_in = |path: &str| pattern.is_match(&format!("/sys/fs/cgroup/{path}"));
+    for own in [
+        "system.slice/a.service",
+        "system.slice/a.service/worker",
+        "a.service",
+        "web.slice/web-shop.slice/a.service",
+    ] {
+        assert!(is_in(own), "{own}");
+    }
+    for other in [
+        "system.slice/ba.service",
+        "system.slice/a.service.d",
+        "system.slice/axservice",
+        "system.slice/a.servicex/worker",
+        "system.slice/a.slice",
+        // A user's unit of the same name, one within a container, and a scope.
+        "user.slice/user-1000.slice/user@1000.service/app.slice/a.service",
+        "system.slice/docker-0123.scope/system.slice/a.service",
+        "machine.slice/a.service.scope",
+        "system.slice/b.service/a.service",
+    ] {
+        assert!(!is_in(other), "{other}");
+    }
+}
+
+#[test]
+fn names_with_letters_that_mean_something_are_taken_as_they_stand() {
+    let is_in = |unit: &str, name: &str| {
+        pattern_of(unit).is_match(&format!("/sys/fs/cgroup/system.slice/system-getty.slice/{name}"))
+    };
+    assert!(is_in("getty@tty1", "getty@tty1.service"));
+    assert!(is_in(r"a\x2db.service", r"a\x2db.service") && !is_in(r"a\x2db.service", "a-b.service"));
+    // systemd's own escapes of names.
+    assert!(is_in("cpu.idle", "_cpu.idle.service") && !is_in("cpu.idle", "__cpu.idle.service"));
+    assert!(is_in("_x", "__x.service") && !is_in("_x", "_x.service"), "that is the unit x");
+}
+
+#[test]
+fn a_cgroup_within_a_unit_comes_before_the_unit_and_slices_come_last() {
+    let settings = of(&[
+        ("cpuset", "/sys/fs/cgroup/system.slice", "0-3"),
+        ("process-affinity", "server", "2-3"),
+        ("cpuset", "/sys/fs/cgroup/system.slice/web.service/worker", "2"),
+    ]);
+    let layers = formatted(PlanFormat::ScxLayered, &Asked { unit: Some("web"), ..about(&settings) });
+    let read: serde_json::Value = serde_json::from_str(&layers.files[0].text).unwrap();
+    let names: Vec<&str> = (0..4).map(|i| read[i]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["system.slice/web.service/worker", "web.service", "system.slice", "others"]);
 }
 
 #[test]

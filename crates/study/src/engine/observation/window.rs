@@ -10,8 +10,9 @@ use crate::statistics::summary::median;
 use crate::statistics::warm_up;
 use crate::trial::{WarmUp, Within};
 
-/// The measured window of a run, CLOCK_MONOTONIC ns, and how its start was found.
-pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
+/// The measured window of a run, CLOCK_MONOTONIC ns, and how its start was found. What lies before `in_force_ns` is left out in any case: the
+/// arm was not in force yet. It is part of the warm-up, so that the window is no shorter for it.
+pub fn measured(outcome: &Outcome, warm_up_cap_s: f64, in_force_ns: u64) -> (u64, u64, WarmUp) {
     if !outcome.operations.is_empty() {
         let how = "a sequence is measured whole: how it begins is part of it".into();
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
@@ -21,7 +22,7 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
     }
     if outcome.intervals.is_empty() && outcome.traffic.is_some() {
-        return unseen(outcome, warm_up_cap_s);
+        return unseen(outcome, warm_up_cap_s, in_force_ns);
     }
     let Some(first) = outcome.intervals.first() else {
         let how = "the load tool reports only its final figure, so a slow start cannot be seen: use its own warm-up option";
@@ -33,26 +34,37 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         Some(latencies) => ("the mean latency in", latencies),
         None => ("the rate in", outcome.intervals.iter().map(rate).collect()),
     };
-    let cap =
-        outcome.intervals.iter().filter(|i| (i.to_ns - first.from_ns) as f64 / 1e9 <= warm_up_cap_s).count();
-    let dropped = warm_up::leading_intervals(&series, cap);
-    let from_ns = outcome.intervals.get(dropped).map_or(outcome.from_ns, |i| i.from_ns);
+    let before = outcome.intervals.partition_point(|i| i.from_ns < in_force_ns);
+    let is_early = |i: &&Interval| i.to_ns.saturating_sub(first.from_ns) as f64 / 1e9 <= warm_up_cap_s;
+    let cap = outcome.intervals.iter().filter(is_early).count().saturating_sub(before);
+    let dropped = warm_up::leading_intervals(&series[before..], cap);
+    let to_ns = outcome.intervals.last().map_or(outcome.to_ns, |i| i.to_ns);
+    let from_ns = outcome.intervals.get(before + dropped).map_or(to_ns, |i| i.from_ns);
     let warm_up = WarmUp {
-        left_out_s: Some((from_ns - first.from_ns) as f64 / 1e9),
+        left_out_s: Some(from_ns.saturating_sub(first.from_ns) as f64 / 1e9),
         capped: cap > 0 && dropped == cap,
         how: format!(
-            "marginal standard error rule over {of} {} intervals, at most {cap} left out",
-            series.len()
+            "marginal standard error rule over {of} {} intervals, at most {cap} left out{}",
+            series.len() - before,
+            before_the_arm(before)
         ),
     };
-    (from_ns, outcome.intervals.last().map_or(outcome.to_ns, |i| i.to_ns), warm_up)
+    (from_ns, to_ns, warm_up)
+}
+
+/// That so many intervals lie before the arm was in force, in words; nothing of none.
+fn before_the_arm(intervals: usize) -> String {
+    match intervals {
+        0 => String::new(),
+        n => format!(", and {n} from before the arm was in force"),
+    }
 }
 
 /// The window of a server's own traffic of which no requests are seen: what the arm before left is not seen either, so that all that may be
 /// left out is.
-fn unseen(outcome: &Outcome, cap_s: f64) -> (u64, u64, WarmUp) {
+fn unseen(outcome: &Outcome, cap_s: f64, in_force_ns: u64) -> (u64, u64, WarmUp) {
     let cap_ns = (cap_s.max(0.0) * 1e9) as u64;
-    let from_ns = outcome.from_ns.saturating_add(cap_ns).min(outcome.to_ns);
+    let from_ns = outcome.from_ns.saturating_add(cap_ns).max(in_force_ns).min(outcome.to_ns);
     let left_out_s = from_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
     let how = "requests are not seen, so that all that may be left out is".into();
     (from_ns, outcome.to_ns, WarmUp { left_out_s: Some(left_out_s), capped: false, how })
@@ -110,11 +122,11 @@ mod tests {
     #[test]
     fn a_slow_start_is_left_out_up_to_the_cap() {
         let outcome = run(&[10, 50, 100, 101, 99, 100, 101, 100, 99, 100]);
-        let (from_ns, to_ns, warm_up) = measured(&outcome, 0.5);
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 0.5, 0);
         assert_eq!((from_ns, to_ns), (1_200_000_000, 2_000_000_000));
         assert_eq!(warm_up.left_out_s, Some(0.2));
         assert!(!warm_up.capped);
-        let (_, _, capped) = measured(&outcome, 0.1);
+        let (_, _, capped) = measured(&outcome, 0.1, 0);
         assert!(capped.capped && capped.left_out_s == Some(0.1), "{capped:?}");
     }
 
@@ -134,7 +146,7 @@ mod tests {
         let us = [900, 400, 100, 101, 100, 99, 100, 101, 100, 99];
         let slices = outcome.intervals.iter().zip(us).map(slice).collect();
         outcome.traffic = Some(Traffic { slices, ..Traffic::default() });
-        let (from_ns, _, warm_up) = measured(&outcome, 0.5);
+        let (from_ns, _, warm_up) = measured(&outcome, 0.5, 0);
         assert_eq!((from_ns, warm_up.left_out_s), (1_200_000_000, Some(0.2)));
         assert!(warm_up.how.contains("latency"), "{}", warm_up.how);
     }
@@ -147,14 +159,38 @@ mod tests {
             traffic: Some(Traffic::default()),
             ..Outcome::default()
         };
-        let (from_ns, to_ns, warm_up) = measured(&outcome, 2.0);
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 2.0, 0);
         assert_eq!((from_ns, to_ns, warm_up.left_out_s), (3_000_000_000, 5_000_000_000, Some(2.0)));
+    }
+
+    #[test]
+    fn what_lies_before_the_arm_was_in_force_is_left_out_and_makes_the_window_no_shorter() {
+        let outcome = run(&[50, 50, 90, 100, 101, 99, 100, 101, 100, 99]);
+        // In the middle of the second interval, so that the third is the first that counts.
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 0.4, 1_150_000_000);
+        assert!((1_200_000_000..=1_400_000_000).contains(&from_ns), "{from_ns}");
+        assert_eq!(to_ns, 2_000_000_000);
+        assert!(warm_up.how.contains("at most 2 left out, and 2 from before"), "{}", warm_up.how);
+        let (from_ns, ..) = measured(&outcome, 0.1, 1_700_000_000);
+        assert_eq!(from_ns, 1_700_000_000, "later than all of the warm-up");
+        let (from_ns, _, whole) = measured(&outcome, 0.0, 1_000_000_000);
+        assert_eq!((from_ns, whole.left_out_s), (1_000_000_000, Some(0.0)), "in force from the start on");
+        assert!(!whole.how.contains("before the arm"), "{}", whole.how);
+        let (from_ns, to_ns, _) = measured(&outcome, 0.4, 3_000_000_000);
+        assert_eq!(from_ns, to_ns, "nothing is left of it");
+        let unseen = Outcome {
+            from_ns: 1_000_000_000,
+            to_ns: 5_000_000_000,
+            traffic: Some(Traffic::default()),
+            ..Outcome::default()
+        };
+        assert_eq!(measured(&unseen, 2.0, 3_500_000_000).0, 3_500_000_000);
     }
 
     #[test]
     fn without_intervals_the_whole_run_counts_and_says_so() {
         let outcome = Outcome { from_ns: 5, to_ns: 9, ..Outcome::default() };
-        let (from_ns, to_ns, warm_up) = measured(&outcome, 1.0);
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 1.0, 0);
         assert_eq!((from_ns, to_ns), (5, 9));
         assert!(warm_up.left_out_s.is_none() && warm_up.how.contains("warm-up option"));
     }

@@ -4,32 +4,33 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::wording::counted;
-use machine::{Class, Fault};
+use machine::Fault;
 use serde_json::{Value, json};
 
 use super::kept_plans::KeptPlan;
-use crate::notes::note;
+use super::note_queue::NoteQueue;
+use crate::own_verb;
 
 /// The most settings of a plan that are named.
 const MOST_NAMED: usize = 20;
 
 /// Says what is about to be set.
-pub(super) fn announced(kept: &KeptPlan, within_s: u64) {
+pub(super) fn announced(kept: &KeptPlan, within_s: u64, notes: &NoteQueue) {
     let server = kept.server.iter().map(|server| format!(" for {server}")).collect::<String>();
     let case = &kept.case;
-    note!(
-        "pinwise: applying the plan of {case}{server}; it is taken back after {within_s} s unless it is confirmed"
-    );
+    let until = format!("it is taken back after {within_s} s unless it is confirmed");
+    notes.say(format!("pinwise: applying the plan of {case}{server}; {until}"));
     for setting in kept.settings.iter().take(MOST_NAMED) {
-        note!("pinwise: setting {} of {} to {}", setting.knob, setting.target, setting.value);
+        let (knob, target, value) = (&setting.knob, &setting.target, &setting.value);
+        notes.say(format!("pinwise: setting {knob} of {target} to {value}"));
     }
     let more = kept.settings.len().saturating_sub(MOST_NAMED);
     if more > 0 {
-        note!("pinwise: and {more} more");
+        notes.say(format!("pinwise: and {more} more"));
     }
 }
 
-/// What an apply printed, with the time until when it can be confirmed.
+/// What an apply printed, with the time until when it can be confirmed. Also one that failed prints what it has done.
 ///
 /// # Errors
 /// Why it was taken back.
@@ -53,12 +54,14 @@ fn deadline_s(applied: &Value, now_s: f64) -> Option<u64> {
 }
 
 fn fault_in(applied: &Value) -> Option<Fault> {
-    let fault = applied.get("fault").filter(|fault| fault.is_object())?;
-    let part = |name: &str| fault[name].as_str().unwrap_or_default();
-    let class = serde_json::from_value(fault["class"].clone()).unwrap_or(Class::No);
-    let left = "see what is left with 'pinwise status', and run 'pinwise undo' to try again";
-    let remedy = if applied["acts_in_force"].as_u64() == Some(0) { part("remedy") } else { left };
-    Some(Fault::new(class, part("object"), part("cause"), remedy))
+    let fault = own_verb::stated(applied)?;
+    match applied["acts_in_force"].as_u64() {
+        Some(0) => Some(fault),
+        _ => {
+            let left = "see what is left with 'pinwise status', and run 'pinwise undo' to try again";
+            Some(Fault { remedy: left.into(), ..fault })
+        }
+    }
 }
 
 /// What an apply has done, in a line.
@@ -100,6 +103,8 @@ fn items<'a>(document: &'a Value, name: &str) -> impl Iterator<Item = &'a Value>
 
 #[cfg(test)]
 mod tests {
+    use machine::Class;
+
     use super::*;
 
     #[test]

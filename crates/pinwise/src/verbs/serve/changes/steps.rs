@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use machine::knobs::guest::OF_SERVER;
 use machine::plan::SERVER;
-use machine::{Class, Fault, Plan, Planned};
+use machine::{Class, Fault, Plan, Planned, Root, Setting};
 use serde_json::{Value, json};
 
 use super::super::access::random_hex;
 use super::super::answers::Refusal;
 use super::super::blocking::beside;
 use super::super::cases;
-use super::kept_plans::KeptPlan;
+use super::kept_plans::{GOOD_FOR, KeptPlan};
+use super::named_processes::NamedProcesses;
+use super::note_queue::NoteQueue;
 use super::outcome;
 use super::plan_file::PlanFile;
 use super::sent::CaseToPlan;
 use crate::escape;
-use crate::notes::note;
 use crate::own_verb;
 
 /// How long a plan may take to be made, and its dry run.
@@ -39,13 +40,17 @@ const CONFIRM_WITHIN_S: RangeInclusive<u64> = 10..=600;
 /// What fails where the plan cannot be handed to the verb.
 const FILE: &str = "the file of the plan";
 
+/// What fails where a process cannot be looked at.
+const PROCESSES: &str = "the processes of the plan";
+
 /// The longest name of a server, bytes.
 const LONGEST_NAME: usize = 256;
 
 /// Makes the plan of a case below `dir`, and shows what it would do here. Nothing is changed.
 ///
 /// # Errors
-/// There is no such case, nothing in it is worth keeping, or the plan is for a server that was not named.
+/// There is no such case, nothing in it is worth keeping, or the plan is for a server that was not named; a process that it names has ended
+/// meanwhile.
 pub(super) async fn plan(dir: &Path, asked: CaseToPlan) -> Result<(KeptPlan, Value), Refusal> {
     let CaseToPlan { case, server } = asked;
     server.as_deref().map_or(Ok(()), can_be_a_name)?;
@@ -55,28 +60,53 @@ pub(super) async fn plan(dir: &Path, asked: CaseToPlan) -> Result<(KeptPlan, Val
     if server.is_none() && is_for_a_server(&plan) {
         return Err(not_named().into());
     }
-    let settings = plan.settings.iter().map(Planned::setting).collect();
-    let kept = KeptPlan { id: random_hex()?, case, text: plan.to_toml()?, settings, server };
+    let settings: Vec<Setting> = plan.settings.iter().map(Planned::setting).collect();
+    let (processes, settings, server) = beside(PROCESSES, move || {
+        Ok((NamedProcesses::read(&Root::live(), server.as_deref(), &settings), settings, server))
+    })
+    .await?;
+    let kept = KeptPlan { id: random_hex()?, case, text: plan.to_toml()?, settings, server, processes };
     let dry_run = apply_with(&kept, "--dry-run".into(), PLANNING).await?;
-    let text = escape::toml(kept.text.clone());
-    let answer = json!({ "plan_id": kept.id, "plan": document, "text": text, "dry_run": dry_run });
+    // What the dry run has looked at is what is identified.
+    still_there(&kept).await?;
+    let answer = shown(&kept, &document, &dry_run);
     Ok((kept, answer))
+}
+
+/// What the page gets to show.
+fn shown(kept: &KeptPlan, plan: &Value, dry_run: &Value) -> Value {
+    json!({
+        "plan_id": kept.id,
+        "plan": plan,
+        "text": escape::toml(kept.text.clone()),
+        "dry_run": dry_run,
+        "processes": kept.processes,
+        "good_for_s": GOOD_FOR.as_secs(),
+    })
+}
+
+/// Whether the processes that a plan names are those that were shown.
+async fn still_there(kept: &KeptPlan) -> Result<(), Fault> {
+    let processes = kept.processes.clone();
+    beside(PROCESSES, move || processes.check(&Root::live())).await
 }
 
 /// Puts a plan in force that was shown; it is taken back by itself unless it is confirmed in time.
 ///
 /// # Errors
-/// The time is too short or too long, or a setting cannot be made: then all is as it was, or the fault says what is not.
-pub(super) async fn apply(kept: KeptPlan, within_s: u64) -> Result<Value, Refusal> {
+/// The time is too short or too long, a process that was shown has ended, or a setting cannot be made: then all is as it was, or the fault says
+/// what is not.
+pub(super) async fn apply(kept: KeptPlan, within_s: u64, notes: NoteQueue) -> Result<Value, Refusal> {
     if !CONFIRM_WITHIN_S.contains(&within_s) {
         let (cause, remedy) = (format!("{within_s} s is too short or too long"), "choose 10 to 600");
         return Err(Fault::new(Class::Usage, "confirm_within_s", cause, remedy).into());
     }
-    outcome::announced(&kept, within_s);
+    still_there(&kept).await?;
+    outcome::announced(&kept, within_s, &notes);
     let at_most = Duration::from_secs(within_s) + AFTER_THE_DEADLINE;
     let applied = apply_with(&kept, format!("--confirm-within={within_s}s"), at_most).await;
-    let applied = said(applied.and_then(outcome::in_force))?;
-    note!("pinwise: {}", outcome::of_apply(&applied));
+    let applied = said(applied.and_then(outcome::in_force), &notes)?;
+    notes.say(format!("pinwise: {}", outcome::of_apply(&applied)));
     Ok(applied)
 }
 
@@ -84,12 +114,12 @@ pub(super) async fn apply(kept: KeptPlan, within_s: u64) -> Result<Value, Refusa
 ///
 /// # Errors
 /// Nothing waits, or its time is over; no session can have this id.
-pub(super) async fn confirm(session: Option<String>) -> Result<Value, Refusal> {
+pub(super) async fn confirm(session: Option<String>, notes: NoteQueue) -> Result<Value, Refusal> {
     session.as_deref().map_or(Ok(()), can_be_a_session)?;
     let mut arguments = vec!["confirm".to_string()];
     arguments.extend(session.map(|session| format!("--session={session}")));
-    let confirmed = said(own_verb::json(&arguments, CONFIRMING).await)?;
-    note!("pinwise: {}", outcome::of_confirm(&confirmed));
+    let confirmed = said(own_verb::json(&arguments, CONFIRMING).await, &notes)?;
+    notes.say(format!("pinwise: {}", outcome::of_confirm(&confirmed)));
     Ok(confirmed)
 }
 
@@ -97,10 +127,10 @@ pub(super) async fn confirm(session: Option<String>) -> Result<Value, Refusal> {
 ///
 /// # Errors
 /// The ledger cannot be read, or another pinwise is changing the machine. What was left is in the answer.
-pub(super) async fn undo() -> Result<Value, Refusal> {
-    note!("pinwise: taking back everything that is outstanding");
-    let undone = said(own_verb::json(&["undo".into()], UNDOING).await)?;
-    note!("pinwise: {}", outcome::of_undo(&undone));
+pub(super) async fn undo(notes: NoteQueue) -> Result<Value, Refusal> {
+    notes.say("pinwise: taking back everything that is outstanding".into());
+    let undone = said(own_verb::json(&["undo".into()], UNDOING).await, &notes)?;
+    notes.say(format!("pinwise: {}", outcome::of_undo(&undone)));
     Ok(undone)
 }
 
@@ -112,8 +142,8 @@ pub(super) fn cut_short() -> Fault {
 }
 
 /// Says what failed.
-fn said(done: Result<Value, Fault>) -> Result<Value, Fault> {
-    done.inspect_err(|fault| note!("pinwise: {fault}"))
+fn said(done: Result<Value, Fault>, notes: &NoteQueue) -> Result<Value, Fault> {
+    done.inspect_err(|fault| notes.say(format!("pinwise: {fault}")))
 }
 
 /// The folder of a case, as an argument.
@@ -134,7 +164,7 @@ async fn apply_with(kept: &KeptPlan, flag: String, at_most: Duration) -> Result<
     let mut arguments = vec!["apply".to_string(), file.path()?, flag];
     // One word with its flag: it cannot be taken for another flag.
     arguments.extend(kept.server.iter().map(|server| format!("--server={server}")));
-    let applied = own_verb::json(&arguments, at_most).await;
+    let applied = own_verb::json_with_fault(&arguments, at_most).await;
     // Removed where no other request waits for the disk.
     let removed = move || {
         drop(file);
@@ -214,6 +244,31 @@ mod tests {
         };
         assert!(with_target("server") && with_target("server/vcpu/0"));
         assert!(!with_target("machine") && !with_target("servers") && !with_target("4711"));
+    }
+
+    #[test]
+    fn what_is_shown_has_the_processes_and_how_long_it_can_be_applied() {
+        let pid = std::process::id();
+        let processes = NamedProcesses::read(&Root::live(), Some(&pid.to_string()), &[]);
+        let (id, text) = ("7f".to_string(), "[[setting]]\n".to_string());
+        let kept = KeptPlan { id, case: "a".into(), text, settings: Vec::new(), server: None, processes };
+        let shown = shown(&kept, &json!({ "purpose": "quiet" }), &json!({ "settings": [] }));
+        assert_eq!((&shown["plan_id"], &shown["good_for_s"]), (&json!("7f"), &json!(900)));
+        assert_eq!(shown["processes"][0]["pid"], pid);
+        assert!(shown["processes"][0]["start_time_ticks"].is_u64(), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn a_plan_whose_process_is_another_by_now_is_not_applied() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let processes = NamedProcesses::read(&Root::live(), Some(&child.id().to_string()), &[]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (id, text) = ("7f".to_string(), "[[setting]]\n".to_string());
+        let kept = KeptPlan { id, case: "a".into(), text, settings: Vec::new(), server: None, processes };
+        let refused = apply(kept, 60, NoteQueue::new(|_| {})).await;
+        let Err(Refusal::Fault(fault)) = refused else { panic!("{refused:?}") };
+        assert!(fault.object.starts_with("process ") && fault.cause.contains("ended"), "{fault}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ export function control(view, made) {
 export function enable(view) {
   view.controls = view.controls.filter((made) => made.isConnected);
   for (const made of view.controls) {
-    made.disabled = view.busy || view.why !== null;
+    made.disabled = view.busy || view.why !== null || made.expired === true;
     if (view.why) made.setAttribute("aria-describedby", "why-not");
   }
 }

@@ -15,7 +15,7 @@ const WAITING_MS = 5_000;
 
 export function show(main, session, [id = ""]) {
   const why = refusal(session);
-  const view = { session, why, ended: false, timer: 0, tick: 0, busy: false };
+  const view = { session, why, ended: false, timer: 0, tick: 0, expiry: 0, busy: false };
   view.status = element("div");
   view.waiting = element("div");
   view.plan = element("div");
@@ -48,6 +48,7 @@ export function show(main, session, [id = ""]) {
   return () => {
     view.ended = true;
     clearTimeout(view.timer);
+    clearTimeout(view.expiry);
     clearInterval(view.tick);
   };
 }

@@ -69,6 +69,23 @@ export const inShort = (missing) => (missing ?? []).map(({ fact, why }) => `${fa
 // What is not known, and why.
 export function missingList(missing) {
   if (!missing?.length) return null;
-  const lines = missing.map(({ fact, why }) => element("li", {}, element("strong", {}, fact), ": ", why));
-  return element("details", {}, element("summary", {}, `Not known (${missing.length})`), element("ul", {}, lines));
+  const made = liveMissingList();
+  made.put(missing);
+  return made.part;
+}
+
+// The same of what comes again and again: { part, put(missing) }. Its element stays, and with it whether it is open, and the focus.
+export function liveMissingList() {
+  const [summary, lines] = [element("summary"), element("ul")];
+  const part = element("details", {}, summary, lines);
+  part.hidden = true;
+  return {
+    part,
+    put(missing) {
+      const all = missing ?? [];
+      part.hidden = all.length === 0;
+      summary.textContent = `Not known (${all.length})`;
+      lines.replaceChildren(...all.map(({ fact, why }) => element("li", {}, element("strong", {}, fact), ": ", why)));
+    },
+  };
 }

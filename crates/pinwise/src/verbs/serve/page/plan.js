@@ -4,6 +4,7 @@ import { control, enable } from "./change_control.js";
 import { button, element, figure, row, section, table } from "./dom.js";
 import { fill, problemBox } from "./notice.js";
 import { nameOf } from "./pure/case_list.js";
+import { lifeWords } from "./pure/countdown.js";
 import { change, changes, counted, DASH, words } from "./pure/figures.js";
 import { ofFault } from "./pure/problem.js";
 
@@ -65,7 +66,7 @@ export function planForm(view, id, make) {
 }
 
 // The plan, and the button that puts it in force; `put` gets the seconds in which it has to be confirmed.
-export function drawPlan(view, { plan, text, dry_run: dryRun }, put) {
+export function drawPlan(view, { plan, text, dry_run: dryRun, processes, good_for_s: goodForS }, put) {
   const { frame, body } = table("What it would do here", COLUMNS);
   const foreseen = dryRun?.settings ?? [];
   for (const one of foreseen) body.append(row(COLUMNS, cells(one)));
@@ -80,6 +81,8 @@ export function drawPlan(view, { plan, text, dry_run: dryRun }, put) {
     required: true,
   });
   const go = control(view, element("button", { type: "submit", class: "primary" }, "Apply"));
+  const life = element("p", { class: "hint", "aria-live": "polite" }, lifeWords(goodForS, processes));
+  expire(view, goodForS, life, go);
   const send = (event) => {
     event.preventDefault();
     put(Number(within.value));
@@ -121,7 +124,20 @@ export function drawPlan(view, { plan, text, dry_run: dryRun }, put) {
       go,
       button("Discard", () => view.plan.replaceChildren()),
     ),
+    life,
   );
+}
+
+// After that time the server refuses the plan: it can no longer be applied, and why stands below.
+function expire(view, goodForS, life, go) {
+  clearTimeout(view.expiry);
+  if (typeof goodForS !== "number") return;
+  view.expiry = setTimeout(() => {
+    go.expired = true;
+    life.setAttribute("class", "warning");
+    life.textContent = lifeWords(0);
+    enable(view);
+  }, goodForS * 1000);
 }
 
 function predicted(one) {

@@ -1,5 +1,5 @@
 // Who had the CPUs in the last seconds: tasks, threads of the kernel, interrupts.
-import { element, figure, missingList, table } from "./dom.js";
+import { element, figure, liveMissingList, table } from "./dom.js";
 import { DASH, duration, ranges, share, words } from "./pure/figures.js";
 import { liveRows } from "./live_rows.js";
 import { problemBox } from "./notice.js";
@@ -21,6 +21,7 @@ export function takerTable() {
   const { frame, body } = table("Who had the CPUs, most first", COLUMNS);
   const note = element("p", { class: "waiting" }, "Waiting for the first window.");
   const why = element("div");
+  const gaps = liveMissingList();
   let failed = "";
   const put = liveRows(
     body,
@@ -36,7 +37,7 @@ export function takerTable() {
   );
   frame.hidden = true;
   return {
-    part: [note, frame, why],
+    part: [note, frame, why, gaps.part],
     put({ takers, window_s: windowS, missing, fault, error }) {
       const said = fault ?? error;
       const known = Array.isArray(takers);
@@ -47,10 +48,10 @@ export function takerTable() {
       const key = JSON.stringify([known, said, missing]);
       if (key === failed) return;
       failed = key;
-      const gaps = known
-        ? missingList(missing)
-        : hindrances(missing).map((gap) => element("p", {}, figure(DASH, gap.why), ` ${gap.fact}: ${gap.why}`));
-      why.replaceChildren(...[said && problemBox(ofFault(said, "who had the CPUs")), gaps].flat().filter(Boolean));
+      const reasons = known ? [] : hindrances(missing);
+      const lines = reasons.map((gap) => element("p", {}, figure(DASH, gap.why), ` ${gap.fact}: ${gap.why}`));
+      why.replaceChildren(...[said && problemBox(ofFault(said, "who had the CPUs")), ...lines].filter(Boolean));
+      gaps.put(known ? missing : []);
     },
   };
 }

@@ -14,7 +14,7 @@ use super::super::blocking::beside;
 use super::super::cases;
 use super::super::state::Served;
 use super::Asked;
-use crate::{conclusion, own_verb};
+use crate::own_verb;
 
 /// What a verb may take.
 const AT_MOST: Duration = Duration::from_secs(120);
@@ -56,14 +56,14 @@ pub(in super::super) async fn result(
     Ok(Json(own_verb::json(&["explain".into(), argument(&folder)?], AT_MOST).await?))
 }
 
-/// The report as a file.
+/// The report as a file. Another process makes it, within the bounds of every verb.
 pub(in super::super) async fn report(
     State(served): State<Served>,
     InAddress(id): InAddress<String>,
 ) -> Result<Response, Refusal> {
     let folder = cases::folder(served.dir.clone(), id).await?;
     let _turn = served.reporting.acquire().await;
-    let html = beside("the report of a case", move || conclusion::report_of(&folder)).await?;
+    let html = own_verb::text(&["report-page".into(), argument(&folder)?], AT_MOST).await?;
     let headers =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)];
     Ok((headers, html).into_response())

@@ -39,7 +39,7 @@ pub(super) fn lettered(html: &mut Html, facts: &Facts, shown: &Shown) {
         .collect();
     let against = format!("against {}", evidence.baseline());
     let level = format!("{} interval", result_words::level(evidence));
-    table(html, &["", "placement", "server on CPUs", "result", &against, &level], &[4, 5], &rows);
+    table(html, &["letter", "placement", "server on CPUs", "result", &against, &level], &[4, 5], &rows);
     let heads =
         ["placement", "server_cpus", "result", "change_percent", "low_percent", "high_percent", "against"];
     let data: Vec<Vec<Cell>> = shown

@@ -9,6 +9,16 @@ export const secondsLeft = (deadlineMs, nowMs) => Math.max(Math.ceil((deadlineMs
 // 1:05, 0:09.
 export const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 
+// How long a plan that was shown can be applied, and for which processes; 0 s when that is over. Empty where the server does not say it.
+export function lifeWords(goodForS, processes = []) {
+  if (typeof goodForS !== "number") return "";
+  if (goodForS <= 0) return "This plan has expired: make it again, and look at its dry run.";
+  const minutes = Math.max(Math.floor(goodForS / 60), 1);
+  const pids = (processes ?? []).map(({ pid }) => pid).join(", ");
+  const bound = pids ? ` It is for process ${pids} alone: if that ends, make the plan again.` : "";
+  return `It can be applied for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.${bound}`;
+}
+
 // Whether a screen reader is to hear it between these two: each minute, at 30, 20 and 10, and when it is over.
 export function isSpoken(before, now) {
   if (before === null) return true;
