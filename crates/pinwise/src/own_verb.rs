@@ -284,10 +284,7 @@ mod tests {
         killed.status = ExitStatus::from_raw(9);
         assert_eq!(killed.fault("pinwise map").cause, "signal 9 ended it");
         assert!(!killed.has_answered());
-        assert_eq!(
-            ended(4, "", "").fault("pinwise map").cause,
-            "it ended with exit code 4 and said nothing"
-        );
+        assert_eq!(ended(4, "", "").fault("pinwise map").cause, "it ended with exit code 4 and said nothing");
         assert_eq!(
             ended(0, "no JSON", "pinwise: a note\n").fault("pinwise map").cause,
             "it printed no JSON document"
