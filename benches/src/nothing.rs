@@ -25,9 +25,7 @@ impl Met {
             Met::Ticks => {
                 &["local_timer_entry", "local_timer_exit", "hrtimer_expire_entry", "hrtimer_expire_exit"]
             }
-            Met::Sockets => {
-                &["inet_sock_set_state", "sk_data_ready", "sock_recv_length", "sock_send_length"]
-            }
+            Met::Sockets => &["inet_sock_set_state", "sk_data_ready", "sock_recv_length", "sock_send_length"],
         }
     }
 }

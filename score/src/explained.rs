@@ -11,8 +11,8 @@ use study::{Case, Facts};
 use crate::scenario::Scenario;
 use crate::stage::{self, Scene, Undo};
 
-/// How long the load of a trial runs, s.
-const LOAD_S: &str = "0.7";
+/// How long the load of a trial runs unless the scenario says otherwise, s.
+const LOAD_S: f64 = 0.7;
 /// What loads of scenarios say instead, if they report a figure at all.
 const ENDLESS: &str = "--seconds 60";
 /// Where they report it, in JSON.
@@ -85,7 +85,8 @@ fn run_study(pinwise: &Path, folder: &Path, case: &Path) -> Result<(), String> {
 /// Writes the scripts of both arms, and the recipe that runs them.
 fn write(scene: &Scene, scenario: &Scenario, folder: &Path) -> Result<(), String> {
     let without = scenario.without.as_ref().unwrap_or(&scenario.server);
-    let brief = |load: &String| load.replace(ENDLESS, &format!("--seconds {LOAD_S}"));
+    let load_s = scenario.trial_s.unwrap_or(LOAD_S);
+    let brief = |load: &String| load.replace(ENDLESS, &format!("--seconds {load_s}"));
     let load = brief(&scenario.load);
     let load_without = scenario.load_without.as_ref().map_or_else(|| load.clone(), brief);
     let cause = scenario.cause.clone().unwrap_or_default();

@@ -51,6 +51,10 @@ pub struct Scenario {
     /// The load without the cause, where that is in the load: likewise.
     #[serde(default)]
     pub load_without: Option<String>,
+    /// How long the load of a trial of `score explain` runs, s, where the cause shows only in a longer one than usual: it comes once a second, or
+    /// the server compiles its code first.
+    #[serde(default)]
+    pub trial_s: Option<f64>,
     /// Makes the cause, after the load; stopped at the end.
     #[serde(default)]
     pub cause: Option<String>,

@@ -71,7 +71,8 @@ impl Guarding {
         }
         let longest_ns = judges.iter().filter_map(Judge::latency_limit_ns).max().unwrap_or_default();
         let ages = reference.as_ref().and_then(|reference| reference.ages.as_ref()).filter(|_| is_guarded);
-        let unanswered = ages.and_then(|ages| Unanswered::new(longest_ns, ages, OF_UNANSWERED * FALSE_BREACH));
+        let unanswered =
+            ages.and_then(|ages| Unanswered::new(longest_ns, ages, OF_UNANSWERED * FALSE_BREACH));
         Ok(Self { judges, unjudged, unanswered, block_from_ns: None })
     }
 

@@ -150,7 +150,11 @@ fn the_data_of_the_bars_say_what_a_change_is_against() {
     assert!(bars.lines().next().unwrap().ends_with(",change_percent,low_percent,high_percent,against"));
     assert_eq!(row("cpu 5").last().unwrap(), "the other CPUs");
     let baseline = row("unpinned A");
-    assert_eq!((baseline[5].as_str(), baseline.last().unwrap().as_str()), ("", ""), "it is compared with none");
+    assert_eq!(
+        (baseline[5].as_str(), baseline.last().unwrap().as_str()),
+        ("", ""),
+        "it is compared with none"
+    );
     let control = &facts.evidence.control.as_ref().unwrap().contrast;
     assert_eq!(*row(&control.arm).last().unwrap(), control.reference);
 }

@@ -14,8 +14,8 @@ const IN_COMMON: f64 = 0.5;
 /// Why the account does not explain the server: counters of its processes show more CPU time than the account has, so that it did not see
 /// all of its threads. `None`: it did, or nothing shows it (no account, no counters, another time).
 ///
-/// Both windows begin and end at instants of their own, so rates are compared. A server that a quota throttles runs in bursts, one of which may lie
-/// wholly in the time that only the counters cover; then there has to be more than fits in there.
+/// Both windows begin and end at instants of their own, so rates are compared. What the server does is not spread evenly - a quota throttles it, the
+/// load begins, it works in bursts - so as much as fits into the time that only the counters cover is no evidence.
 pub fn unseen_threads(situation: &Situation) -> Option<Missing> {
     let account = situation.account.as_ref()?;
     let counted_cpus = counted_cpus(&situation.observation)?;
@@ -23,7 +23,7 @@ pub fn unseen_threads(situation: &Situation) -> Option<Missing> {
         return None;
     }
     let (account_s, counted_s) = (cpu_time_s(account), counted_cpus * account.window_s);
-    let more_s = counted_s - account_s - burst_s(account, &situation.observation);
+    let more_s = counted_s - account_s - fits_outside_s(account, &situation.observation);
     let is_less = more_s > MORE * account_s && more_s > AT_LEAST_CPUS * account.window_s;
     is_less.then(|| {
         let why = format!(
@@ -33,16 +33,12 @@ pub fn unseen_threads(situation: &Situation) -> Option<Missing> {
     })
 }
 
-/// The most CPU time that a throttled server can have had while only the counters counted, s; 0 for one that was not throttled.
-fn burst_s(account: &Account, observation: &Observation) -> f64 {
-    let is_throttled = |thread: &ThreadAccount| thread.throttled.total_ns > 0;
-    let threads = account.threads.iter().chain(account.together.as_ref());
-    if !threads.into_iter().any(is_throttled) {
-        return 0.0;
-    }
+/// The most CPU time that the server can have had while only the counters counted, s: all of it on as many CPUs as it has threads.
+fn fits_outside_s(account: &Account, observation: &Observation) -> f64 {
+    let cpus = account.cpus.len().min(observation.threads.len()).max(1);
     let before_ns = account.from_ns.saturating_sub(observation.from_ns);
     let after_ns = observation.to_ns.saturating_sub(account.to_ns);
-    account.cpus.len().max(1) as f64 * (before_ns + after_ns) as f64 / 1e9
+    cpus as f64 * (before_ns + after_ns) as f64 / 1e9
 }
 
 /// CPU time of the server's threads by their own counters, in CPUs; `None` where none is known. Ticks are not exact enough.
@@ -108,17 +104,16 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_a_throttled_server_that_only_the_counters_saw_is_no_thread_that_was_not_seen() {
-        // 60 ms before the account began, on two CPUs.
-        let mut throttled = seen(186_000, Some(230_000), S - 60_000_000, 2 * S);
-        assert!(unseen_threads(&throttled).is_some(), "one that nothing holds back does not run in bursts");
-        let account = throttled.account.as_mut().unwrap();
-        account.cpus = vec![CpuAccount::default(); 2];
-        account.together.as_mut().unwrap().throttled.total_ns = 1_000_000;
-        assert_eq!(unseen_threads(&throttled), None);
-        let mut much_more = throttled;
-        much_more.observation.threads[0].on_cpu_us = Some(400_000);
-        assert!(unseen_threads(&much_more).is_some(), "more than fits into the 60 ms");
+    fn a_burst_that_only_the_counters_saw_is_no_thread_that_was_not_seen() {
+        // 60 ms before the account began: one thread can have had all of them.
+        let mut bursts = seen(186_000, Some(230_000), S - 60_000_000, 2 * S);
+        assert_eq!(unseen_threads(&bursts), None);
+        bursts.observation.threads[0].on_cpu_us = Some(300_000);
+        assert!(unseen_threads(&bursts).is_some(), "more than one thread can have had in 60 ms");
+        bursts.observation.threads.push(ThreadSeen::default());
+        assert!(unseen_threads(&bursts).is_some(), "two threads on one CPU");
+        bursts.account.as_mut().unwrap().cpus = vec![CpuAccount::default(); 2];
+        assert_eq!(unseen_threads(&bursts), None, "two threads on two CPUs");
     }
 
     #[test]
@@ -145,7 +140,7 @@ mod tests {
     fn of_windows_that_differ_rates_are_compared() {
         let longer = seen(500_000, Some(800_000), S - S / 5, 2 * S + 2 * S / 5);
         assert_eq!(unseen_threads(&longer), None, "0.8 s of 1.6 s is half a CPU, too");
-        let longer = seen(100_000, Some(800_000), S - S / 5, 2 * S + 2 * S / 5);
+        let longer = seen(100_000, Some(550_000), S - S / 20, 2 * S + S / 20);
         assert!(
             unseen_threads(&longer).unwrap().why.contains("the counters 0.500 s"),
             "in the account's second"

@@ -18,6 +18,9 @@ pub struct RtThrottling;
 const OF_ORDINARY: f64 = 0.1;
 /// A CPU that real-time tasks wanted all the time was theirs, or kept from them, for this share of the window.
 const WANTED: f64 = 0.8;
+/// Of a thread whose policy was not read, and is taken for that of its process: ordinary tasks had at most this share of the CPUs that it wanted. The kernel
+/// keeps 5 % from real-time tasks; an ordinary thread (SCHED_RESET_ON_FORK) shares its CPU with a hog by halves.
+const LET_IN_AT_MOST: f64 = 0.2;
 
 static ABOUT: About = About {
     id: "rt-throttling",
@@ -83,7 +86,7 @@ impl Rule for RtThrottling {
 enum Policies {
     Unknown,
     Ordinary,
-    RealTime { deadline: bool },
+    RealTime { deadline: bool, inherited: bool },
     Mixed,
 }
 
@@ -103,24 +106,43 @@ fn policies(scene: &Scene<'_>) -> Policies {
         return Policies::Ordinary;
     }
     let threads = scene.situation.account.iter().flat_map(|account| &account.threads);
-    let (mut all_ns, mut realtime_ns, mut deadline_ns) = (0.0, 0.0, 0.0);
+    let (mut all_ns, mut realtime_ns, mut deadline_ns, mut inherited) = (0.0, 0.0, 0.0, false);
     for thread in threads {
         let ns = thread.kept_off_ns() as f64;
         all_ns += ns;
-        // A thread that has ended since is not known: it counts as an ordinary one.
-        realtime_ns += of(thread.tid).filter(|policy| realtime(policy)).map_or(0.0, |_| ns);
-        deadline_ns += of(thread.tid).filter(|policy| *policy == "deadline").map_or(0.0, |_| ns);
+        // One that has ended since, such as that of a connection, was not read: it has the policy that all others of its process have.
+        let policy = of(thread.tid).or_else(|| {
+            inherited |= ns > 0.0;
+            policy_of_process(scene, thread.pid)
+        });
+        realtime_ns += policy.filter(|policy| realtime(policy)).map_or(0.0, |_| ns);
+        deadline_ns += policy.filter(|policy| *policy == "deadline").map_or(0.0, |_| ns);
     }
     if all_ns - realtime_ns > OF_ORDINARY * all_ns {
         return Policies::Mixed;
     }
-    Policies::RealTime { deadline: deadline_ns > realtime_ns / 2.0 }
+    Policies::RealTime { deadline: deadline_ns > realtime_ns / 2.0, inherited }
+}
+
+/// The policy of all threads of a process that were read; `None` where they differ, or none was read. A new thread has that of the one that made it.
+fn policy_of_process<'a>(scene: &'a Scene<'_>, pid: u32) -> Option<&'a str> {
+    let process = scene.situation.server.processes.iter().find(|process| process.pid == pid)?;
+    let mut policies = process.threads.iter().map(|thread| thread.policy.as_deref());
+    let first = policies.next()??;
+    policies.all(|policy| policy == Some(first)).then_some(first)
+}
+
+/// Whether ordinary tasks had so much of these CPUs that the server's threads cannot have been real-time ones.
+fn had_too_much(account: &Account, kept: &Kept) -> bool {
+    let online = account.cpus.iter().filter(|seen| kept.cpus.contains(seen.cpu));
+    let online_ns: f64 = online.map(|seen| seen.online_ns() as f64).sum();
+    kept.ordinary_ns > LET_IN_AT_MOST * online_ns
 }
 
 /// What was kept from it, nothing perhaps; `None` where its threads are not real-time, or that is not known.
 pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
     let account = scene.situation.account.as_ref()?;
-    let Policies::RealTime { deadline } = policies(scene) else { return None };
+    let Policies::RealTime { deadline, inherited } = policies(scene) else { return None };
     // A thread that was only woken late never lost its CPU.
     let lost_ns: f64 = account.threads.iter().map(|thread| thread.preempted.total_ns as f64).sum();
     let mut kept = Kept { ordinary_ns: 0.0, idle_ns: 0.0, cpus: CpuSet::default(), deadline, most: None };
@@ -140,6 +162,9 @@ pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
     }
     // Where an ordinary task only had not left the CPU yet, the server had not lost it.
     kept.ordinary_ns = kept.ordinary_ns.min(lost_ns);
+    if inherited && had_too_much(account, &kept) {
+        return None;
+    }
     kept.idle_ns = idle_ns(account, &mut kept.cpus);
     Some(kept)
 }
@@ -342,6 +367,25 @@ mod tests {
         assert_eq!(ids(&seen), ["rt-throttling/server"]);
         seen.tasks.clear();
         assert!(ids(&seen).is_empty());
+    }
+
+    #[test]
+    fn a_thread_of_the_server_that_has_ended_has_the_policy_of_its_process() {
+        let mut seen = let_in("fifo", "other");
+        account_of(&mut seen).threads[0].tid = SERVER + 1;
+        assert_eq!(ids(&seen), ["rt-throttling/server"]);
+        // Half of the CPU is no share that the kernel keeps: it was reset on fork.
+        let mut by_halves = seen.clone();
+        let account = account_of(&mut by_halves);
+        account.threads[0].preempted.total_ns = SECOND / 2;
+        account.tasks[0].took_by_cpu = [(1, SECOND / 2)].into();
+        let cpu = &mut account.cpus[1];
+        (cpu.target_ns, cpu.other_ns) = (SECOND / 2, SECOND / 2);
+        assert_eq!(ids(&by_halves), ["busy-task/process:8"]);
+        // Threads of two policies: whose it has is not known.
+        let ordinary = Thread { tid: SERVER + 2, policy: Some("other".into()), ..Thread::default() };
+        seen.server.processes[0].threads.push(ordinary);
+        assert!(matches!(look(&seen), Looked::CannotTell(_)));
     }
 
     #[test]

@@ -38,9 +38,8 @@ impl NoteQueue {
         let counts = Arc::new(Counts::default());
         let of_thread = Arc::clone(&counts);
         // Where no thread can be started, every note is left out: a change is not to fail for that.
-        let _ = thread::Builder::new()
-            .name("notes".into())
-            .spawn(move || write_all(&queue, &of_thread, write));
+        let _ =
+            thread::Builder::new().name("notes".into()).spawn(move || write_all(&queue, &of_thread, write));
         Self { notes, counts }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use machine::wording::counted;
 use machine::Fault;
+use machine::wording::counted;
 use serde_json::{Value, json};
 
 use super::kept_plans::KeptPlan;
