@@ -296,10 +296,7 @@ mod tests {
             killed.fault("pinwise map").cause,
             "signal 9 ended it; it said:\nmemory allocation of 65536 bytes failed"
         );
-        assert_eq!(
-            ended(4, "", "").fault("pinwise map").cause,
-            "it ended with exit code 4 and said nothing"
-        );
+        assert_eq!(ended(4, "", "").fault("pinwise map").cause, "it ended with exit code 4 and said nothing");
         assert_eq!(
             ended(0, "no JSON", "pinwise: a note\n").fault("pinwise map").cause,
             "it printed no JSON document"

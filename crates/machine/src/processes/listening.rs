@@ -38,7 +38,7 @@ pub(super) fn tcp_listeners(
     missing: &mut Vec<Missing>,
 ) -> BTreeMap<u16, Listener> {
     let listening = sockets.iter().filter(|socket| socket.state == State::Listen);
-    let (its, others): (Vec<_>, Vec<_>) = listening.partition(|socket| own.contains(&socket.inode));
+    let (its, others): (Vec<&TcpSocket>, Vec<&TcpSocket>) = listening.partition(|socket| own.contains(&socket.inode));
     let limits = limits(root, same_namespace, !its.is_empty(), missing);
     let mut listeners: BTreeMap<u16, Listener> = BTreeMap::new();
     for socket in its {
@@ -169,9 +169,8 @@ mod tests {
             .file("/proc/7/net/tcp6", format!("head\n{six}"));
         let found = connections(&Root::from_tree(tree), &[7]);
         let [listener] = &found.listeners[..] else { panic!("one port: {found:?}") };
-        let written = |addresses: &[IpAddr]| {
-            addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-        };
+        let written =
+            |addresses: &[IpAddr]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         assert_eq!(
             (listener.port, written(&listener.addresses), written(&listener.others)),
             (8080, "127.0.0.1".into(), "127.0.0.1 127.0.0.2 ::".into())

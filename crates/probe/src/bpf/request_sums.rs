@@ -32,11 +32,8 @@ pub(crate) struct RequestPlaces {
 pub(crate) fn load(network_inum: u32, sizes: &RequestPlaces) -> Result<Loaded, Missing> {
     let RequestPlaces { places, addresses, has_unix } = *sizes;
     // Each place takes 2.6 KiB a possible CPU. No table may be empty.
-    let tables = vec![
-        ("connections", CONNECTIONS),
-        ("sums", places as u32),
-        ("addresses", addresses.max(1) as u32),
-    ];
+    let tables =
+        vec![("connections", CONNECTIONS), ("sums", places as u32), ("addresses", addresses.max(1) as u32)];
     let numbers = vec![
         ("network_inum", network_inum),
         ("has_unix", u32::from(has_unix)),

@@ -7,7 +7,7 @@ use machine::processes::Task;
 use machine::wording::{per_second, percent, plural};
 use probe::account::TaskAccount;
 
-use super::rt_throttling;
+use super::{busy_program, rt_throttling};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -23,15 +23,16 @@ static ABOUT: About = About {
            is charged to whoever was on that CPU meanwhile. A task of the ordinary policies shares the CPU by weight (nice, cpu.weight); one \
            of a real-time policy keeps it until it sleeps. Look-alikes: clients on the same CPU (client-beside-server), the server's own \
            threads (own-threads), a quota (quota): each is charged apart. A busy task on a CPU that the server does not use costs it \
-           nothing and is not named.",
+           nothing and is not named. Processes of one name that each take little - a build, a script that starts one command after another - \
+           are added up.",
 };
 
-/// What one process took.
+/// What one process took, or several together.
 #[derive(Default)]
 pub(super) struct Took<'a> {
     pub(super) ns: f64,
-    slices: u64,
-    preempted: u64,
+    pub(super) slices: u64,
+    pub(super) preempted: u64,
     pub(super) cpus: CpuSet,
     /// The thread of it that took most.
     pub(super) worst: Option<&'a TaskAccount>,
@@ -76,20 +77,37 @@ impl Rule for BusyTask {
         }
         let took = took(scene, false);
         let costly = took.iter().filter(|(_, took)| scene.time.share(took.ns) >= MATTERS);
-        Looked::of(costly.filter_map(|(pid, took)| cause(scene, *pid, took)).collect())
+        let mut causes: Vec<Cause> = costly.filter_map(|(pid, took)| cause(scene, *pid, took)).collect();
+        causes.extend(busy_program::causes(scene, &took));
+        Looked::of(causes)
     }
 }
 
 fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
     let worst = took.worst?;
     let task = scene.task(worst.tid);
-    let share = scene.time.share(took.ns);
     let (word, cpus) = (plural("CPU", took.cpus.len()), &took.cpus);
     let who = who(&worst.comm, pid, task);
     let claim = format!("{who} runs on {word} {cpus} while the server waits for it");
-    let mut cause = Cause::seen(ABOUT.id, Subject::Process { pid }, share, claim)
+    let mut cause = waited_for(scene, Subject::Process { pid }, took, claim, "it");
+    if let Some(busy) = scene.situation.busy.iter().find(|busy| busy.pid == pid) {
+        cause = cause.because(format!("it had {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
+    }
+    Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
+}
+
+/// A cause with what the server waited for `whom`: it, or them.
+pub(super) fn waited_for(
+    scene: &Scene<'_>,
+    subject: Subject,
+    took: &Took<'_>,
+    claim: String,
+    whom: &str,
+) -> Cause {
+    let share = scene.time.share(took.ns);
+    Cause::seen(ABOUT.id, subject, share, claim)
         .because(format!(
-            "the server waited {} of its time for it, in {} slices ({}), and was preempted by it {} times",
+            "the server waited {} of its time for {whom}, in {} slices ({}), and was preempted by {whom} {} times",
             percent(share),
             took.slices,
             per_second(scene.per_s(took.slices)),
@@ -97,11 +115,7 @@ fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
         ))
         .figure("waited_s", took.ns / 1e9)
         .figure("slices", took.slices as f64)
-        .figure("preempted", took.preempted as f64);
-    if let Some(busy) = scene.situation.busy.iter().find(|busy| busy.pid == pid) {
-        cause = cause.because(format!("it had {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
-    }
-    Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
+        .figure("preempted", took.preempted as f64)
 }
 
 /// `hog (process 14819, nice 19)`.

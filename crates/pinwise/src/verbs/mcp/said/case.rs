@@ -307,9 +307,7 @@ mod tests {
 
     #[test]
     fn an_interval_that_seems_to_say_more_than_its_verdict_is_named_and_without_intervals_none_is() {
-        let contrast = |arm: &str, interval: Value, verdict: &str| {
-            json!({"arm": arm, "reference": "unpinned", "blocks": 14, "ratio": 1.05, "interval": interval, "verdict": verdict})
-        };
+        let contrast = |arm: &str, interval: Value, verdict: &str| json!({"arm": arm, "reference": "unpinned", "blocks": 14, "ratio": 1.05, "interval": interval, "verdict": verdict});
         let words = |contrasts: &[Value], trust: Trust| {
             let made = json!({"a_a": null, "control": null, "against_baseline": contrasts});
             let metric = Metric {
