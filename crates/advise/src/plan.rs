@@ -31,7 +31,7 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
     if facts.evidence.trust != Trust::Sound {
         planning
             .left_out
-            .push("the controls of the study do not hold: nothing can be said of its placements".into());
+            .push("the controls of the study do not hold: nothing can be said about its placements".into());
         return planning;
     }
     let best = best_placement(facts);

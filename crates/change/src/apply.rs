@@ -325,7 +325,7 @@ fn keeping(
 }
 
 fn cannot_be_kept(not_kept: NotKept) -> Fault {
-    let remedy = "take it out of the plan, apply without --persist, or keep the others with --keep-going";
+    let remedy = "remove it from the plan, apply without --persist, or keep the others with --keep-going";
     Fault { remedy: remedy.into(), ..Fault::from(not_kept) }
 }
 
@@ -419,7 +419,7 @@ fn is_a_thread_that_ended(kernel: &dyn Kernel, act: &Act) -> bool {
 
 fn made_otherwise(receipt: &Receipt) -> Fault {
     let cause = format!("requested {}, reads back {}", receipt.asked, receipt.read_back);
-    let remedy = "ask for what the kernel can do: its part of the CPUs, its step, its range";
+    let remedy = "request a value that the kernel supports: CPUs that it allows, its step, its range";
     Fault::new(Class::MachineLacks, &receipt.object, cause, remedy)
 }
 

@@ -116,7 +116,7 @@ fn own_process(exe: &Path, state_dir: &Path, session: &str, flags: &[String]) ->
         _ => {
             let _ = child.kill();
             let _ = child.wait();
-            Err(fault(&"the process that is to take everything back did not get ready"))
+            Err(fault(&"the process that is to undo everything did not get ready"))
         }
     }
 }
@@ -139,8 +139,8 @@ pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result
         (false, _) => Ok(confirmed),
         (true, Some(late)) => Err(too_late(late)),
         (true, None) => {
-            let cause = "no change waits to be confirmed";
-            let remedy = "see 'pinwise status': what was not confirmed in time has been taken back";
+            let cause = "no change is waiting to be confirmed";
+            let remedy = "see 'pinwise status': what was not confirmed in time has been undone";
             Err(Fault::new(Class::No, session.unwrap_or("confirm"), cause, remedy))
         }
     }
@@ -154,15 +154,15 @@ pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result
 pub fn none_waits(sessions: &[Session], kernel: &dyn Kernel) -> Result<(), Fault> {
     let mut waiting = sessions.iter().filter(|found| found.armed.is_some() && same_boot(found, kernel));
     waiting.next().map_or(Ok(()), |found| {
-        let cause = "it waits to be confirmed, and until then nothing else is changed";
-        let remedy = "run 'pinwise confirm' first, or wait until it has been taken back";
+        let cause = "it is waiting to be confirmed, and nothing else is changed until then";
+        let remedy = "run 'pinwise confirm' first, or wait until it has been undone";
         Err(Fault::new(Class::No, format!("session {}", found.id()), cause, remedy))
     })
 }
 
 fn too_late(session: &Session) -> Fault {
-    let (object, cause) = (format!("session {}", session.id()), "the time to confirm it is over");
-    Fault::new(Class::No, object, cause, "apply it again; 'pinwise undo' takes back what is left")
+    let (object, cause) = (format!("session {}", session.id()), "the time to confirm it has run out");
+    Fault::new(Class::No, object, cause, "apply it again; 'pinwise undo' undoes what is left")
 }
 
 fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> {

@@ -152,7 +152,7 @@ impl Launch {
                 usage("CPUs of the process", "the set is empty", "name at least one CPU")
             }
             None if self.cpuset_cgroup => {
-                usage("cpuset cgroup", "no CPUs are given", "say which CPUs it is to be confined to")
+                usage("cpuset cgroup", "no CPUs are given", "name the CPUs to confine it to")
             }
             _ => Ok(()),
         }

@@ -304,7 +304,7 @@ fn undated(path: &Path, acts: usize) -> Fault {
             "its first line is missing or damaged: whether its {acts} acts are of this boot is not known"
         ),
     };
-    let remedy = "look at it; if its acts are of this boot, 'pinwise undo --force --session ID' undoes them, and puts the file aside";
+    let remedy = "check it; if its acts are of this boot, 'pinwise undo --force --session ID' undoes them, and puts the file aside";
     Fault::new(Class::Storage, path.display(), cause, remedy)
 }
 

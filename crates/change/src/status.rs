@@ -178,7 +178,7 @@ impl fmt::Display for Status {
         }
         self.sessions.iter().try_for_each(|session| session.fmt(f))?;
         if self.sessions.iter().any(|session| !session.owner_alive) {
-            writeln!(f, "Take back with: pinwise undo")?;
+            writeln!(f, "Undo with: pinwise undo")?;
         }
         Ok(())
     }
@@ -190,7 +190,7 @@ impl fmt::Display for ActStatus {
         let since = match (self.changed_since, &self.now) {
             (Some(true), Some(now)) => {
                 let owner = self.owner.map(|owner| format!(", who may be: {owner}")).unwrap_or_default();
-                format!(", now {now}: changed since by somebody else{owner}")
+                format!(", now {now}: changed since by something else{owner}")
             }
             _ => String::new(),
         };
@@ -226,22 +226,22 @@ impl fmt::Display for SessionStatus {
             match (self.reverter_gone, left > 0.0) {
                 (true, true) => writeln!(
                     f,
-                    "  waits {left:.0} s to be confirmed, but {by}, which would take it back, is gone: pinwise confirm, or pinwise undo"
+                    "  waits {left:.0} s to be confirmed, but {by}, which would undo it, is gone: pinwise confirm, or pinwise undo"
                 )?,
                 (false, true) => {
-                    writeln!(f, "  taken back in {left:.0} s by {by}, unless confirmed: pinwise confirm")?;
+                    writeln!(f, "  to be undone in {left:.0} s by {by}, unless confirmed: pinwise confirm")?;
                 }
                 (true, false) => {
-                    writeln!(f, "  was not confirmed in time, and {by} did not take it back: pinwise undo")?;
+                    writeln!(f, "  was not confirmed in time, and {by} did not undo it: pinwise undo")?;
                 }
-                (false, false) => writeln!(f, "  was not confirmed in time: {by} is taking it back")?,
+                (false, false) => writeln!(f, "  was not confirmed in time: {by} is undoing it")?,
             }
         }
         if self.before_this_boot && count > 0 {
             let kept = self.outstanding.iter().filter(|act| act.now.is_some()).count();
             match kept {
-                0 => writeln!(f, "  the machine was rebooted since, and they are gone with that")?,
-                kept => writeln!(f, "  the machine was rebooted since; {kept} of them outlive that")?,
+                0 => writeln!(f, "  the machine was rebooted since, which ended them")?,
+                kept => writeln!(f, "  the machine was rebooted since; {kept} of them survived that")?,
             }
         }
         self.outstanding.iter().try_for_each(|act| writeln!(f, "  {act}"))?;

@@ -147,7 +147,7 @@ fn unknown(options: &UndoOptions) -> Result<UndoReport, Fault> {
 
 fn no_such(session: &str) -> Fault {
     let cause = "there is no such session, or none of its changes is in force";
-    let remedy = "see 'pinwise status' for those that exist";
+    let remedy = "'pinwise status' lists the sessions";
     Fault::new(Class::Usage, format!("session {session}"), cause, remedy)
 }
 

@@ -251,7 +251,7 @@ fn what_is_not_confirmed_is_taken_back() {
     let fault = waits().unwrap_err();
     assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
     let seen = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
-    assert!(seen.to_string().contains("process 4242, which would take it back, is gone"), "{seen}");
+    assert!(seen.to_string().contains("process 4242, which would undo it, is gone"), "{seen}");
     let ticks = |_| bench.kernel.tick();
     let mut revert = bench.revert(&session, &ticks);
     let seen = status::status_with(bench.dir.path(), &bench.kernel).unwrap();

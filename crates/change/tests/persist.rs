@@ -112,7 +112,7 @@ fn after_a_restart_files_go_and_what_they_brought_back_is_restored() {
     let status = status_with(bench.dir.path(), &bench.kernel).unwrap();
     let now: Vec<_> = status.sessions[0].outstanding.iter().map(|act| act.now.is_some()).collect();
     assert_eq!(now, [true; 5]);
-    assert!(status.to_string().contains("rebooted since; 5 of them outlive that"), "{status}");
+    assert!(status.to_string().contains("rebooted since; 5 of them survived that"), "{status}");
     let report = bench.undo(false);
     assert!(report.is_clean(), "{report}");
     assert_eq!(bench.files(), before);
@@ -196,7 +196,7 @@ fn a_file_that_cannot_be_placed_takes_everything_back() {
     let before = bench.files();
     bench.kernel.add_file(GRUB, "# of an earlier session\n");
     let applied = bench.apply(&plan(), false);
-    assert!(applied.fault.unwrap().cause.contains("there already"));
+    assert!(applied.fault.unwrap().cause.contains("already exists"));
     let mut after = bench.files();
     assert!(after.remove(&PathBuf::from(GRUB)).is_some());
     assert_eq!(after, before);

@@ -25,7 +25,7 @@ pub(crate) fn checked(listed: &[Listed]) -> Result<Vec<Piece>, String> {
     let mut total_bytes = 0_u64;
     for Listed { path, bytes, .. } in listed {
         if !is_plain_path(path) || !seen.insert(path.as_str()) {
-            return Err(format!("'{path}' in it is no name of a file below it, or is there twice"));
+            return Err(format!("'{path}' in it is not a name of a file below it, or is there twice"));
         }
         let Some(bytes) = *bytes else { continue };
         total_bytes = total_bytes.saturating_add(bytes);

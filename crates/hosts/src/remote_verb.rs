@@ -73,7 +73,12 @@ impl Connection {
     ) -> Result<RemoteEnd, Fault> {
         if let Some(file) = verb.files.iter().find(|file| !is_plain_name(&file.name)) {
             let object = format!("file '{}'", file.name);
-            return Err(Fault::new(Class::Usage, object, "is no plain name of a file", "name it without /"));
+            return Err(Fault::new(
+                Class::Usage,
+                object,
+                "is not a plain name of a file",
+                "name it without /",
+            ));
         }
         let folder = self.make_folder()?;
         if let Err(fault) = self.begin(verb, &folder) {

@@ -41,7 +41,7 @@ pub fn receive<T: DeserializeOwned>(from: &mut dyn BufRead, other_end: &str) -> 
     }
     serde_json::from_slice(&line).map(Some).map_err(|error| {
         let start: String = String::from_utf8_lossy(&line).chars().take(120).collect();
-        fault(format!("sent what is no message ({error}): {}", start.trim_end()), IMPOSTOR)
+        fault(format!("sent what is not a message ({error}): {}", start.trim_end()), IMPOSTOR)
     })
 }
 

@@ -248,7 +248,7 @@ fn a_command_without_its_figure_shows_expression_and_output() {
     let text = why("echo unable to connect");
     assert!(text.contains("matches nothing") && text.contains("unable to connect"), "{text}");
     assert!(text.contains(r"Requests/sec:\s+(\S+)"), "{text}");
-    assert!(why("echo Requests/sec: -nan").contains("'-nan', which is no number"));
+    assert!(why("echo Requests/sec: -nan").contains("'-nan', which is not a number"));
     let text = why("echo no route >&2; exit 7");
     assert!(text.contains("exited with code 7") && text.contains("no route"), "{text}");
 }

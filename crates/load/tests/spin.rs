@@ -75,6 +75,6 @@ fn who_is_no_spinning_task_is_named() {
     let hangs_up = std::thread::spawn(move || drop(other.accept().unwrap()));
     let broken = asked(at, 0.1).broken.unwrap();
     hangs_up.join().unwrap();
-    assert!(broken.cause.contains("no answer") || broken.cause.contains("broke off"), "{}", broken.cause);
+    assert!(broken.cause.contains("not an answer") || broken.cause.contains("broke off"), "{}", broken.cause);
     assert!(broken.remedy.contains("spin-server"));
 }

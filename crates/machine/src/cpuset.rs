@@ -31,7 +31,7 @@ pub struct MalformedCpuSet {
 
 impl fmt::Display for MalformedCpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is no CPU set: {}", self.text, self.why)
+        write!(f, "'{}' is not a CPU set: {}", self.text, self.why)
     }
 }
 
@@ -97,8 +97,9 @@ impl CpuSet {
                 return Err(fail(format!("it reaches past CPU {HIGHEST}")));
             }
             for (i, digit) in word.chars().rev().enumerate() {
-                let nibble =
-                    digit.to_digit(16).ok_or_else(|| fail(format!("'{digit}' is no hexadecimal digit")))?;
+                let nibble = digit
+                    .to_digit(16)
+                    .ok_or_else(|| fail(format!("'{digit}' is not a hexadecimal digit")))?;
                 set.extend(
                     (0..4).filter(|bit| nibble & (1 << bit) != 0).map(|bit| base + i as u32 * 4 + bit),
                 );
@@ -200,7 +201,7 @@ impl CpuSet {
 fn number(text: &str) -> Result<u32, String> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("'{text}' is no number"));
+        return Err(format!("'{text}' is not a number"));
     }
     match text.parse::<u32>() {
         Ok(n) if n < HIGHEST => Ok(n),
@@ -343,8 +344,8 @@ mod tests {
     fn malformed_lists_say_what_is_wrong() {
         for (text, why) in [
             ("3-1", "backwards"),
-            ("a", "no number"),
-            ("0-", "no number"),
+            ("a", "not a number"),
+            ("0-", "not a number"),
             ("0-9:3/2", "stride"),
             ("99999999", "past"),
         ] {

@@ -6,7 +6,7 @@ use crate::verbs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    success; a study that finds no difference succeeds, too
+  0    success, also when a study finds no difference
   1    the answer is no (a finding was not proved, an expectation does not hold, something was not undone)
   2    usage: unknown key or flag, malformed value, CPU that does not exist
   3    permission denied
@@ -17,10 +17,10 @@ Exit codes:
   8    too few trials to decide whether an expectation holds (pinwise study --expect)
   130  stopped by a signal (Ctrl-C, SIGTERM, a closed terminal); the machine is restored
 
-pinwise works without root, and reports what it cannot see or do then.
+pinwise works without root, and reports what it could not see or do.
 First look at a machine:  pinwise map; pinwise diagnose; pinwise study";
 
-/// Finds out where on this machine a server should run, proves why, and applies it, always undoable.
+/// Find out where on this machine a server should run, prove why, and apply it; every change can be undone.
 #[derive(Debug, Parser)]
 #[command(name = "pinwise", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
@@ -38,13 +38,13 @@ pub enum Verb {
     Map(verbs::map::Args),
     /// Work with many hosts: group them by shape, study one of each, apply a plan in waves
     Fleet(verbs::fleet::Args),
-    /// Archive exactly the files that map reads, to look at the machine elsewhere
+    /// Archive the files that map reads, to examine the machine elsewhere
     Capture(verbs::capture::Args),
     /// Diagnose a running server: what limits it, what causes that, and what to do
     Diagnose(verbs::diagnose::Args),
-    /// Account for the CPU time of a server: who takes it, for how long and why; without a server, of every CPU
+    /// Account for the CPU time of a server: who takes it, for how long and why; without a server, for every CPU
     Watch(Box<verbs::watch::Args>),
-    /// Compare placements of a server under load; by default, of a built-in server on each CPU in turn
+    /// Compare placements of a server under load; by default, a built-in server on each CPU in turn
     Study(Box<verbs::study::Args>),
     /// Measure how quiet each CPU is, and what disturbs it
     Noise(verbs::noise::Args),
@@ -54,7 +54,7 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// Write the report of a case as one HTML file, or print it
     Report(verbs::report::Args),
-    /// Compare cases of several machines: by CPUs, per CPU and per GHz, and how far each scales
+    /// Compare cases from several machines: by CPUs, per CPU and per GHz, and how well each scales
     Compare(verbs::compare::Args),
     /// Write a plan: the settings of a case that are worth keeping
     Plan(verbs::plan::Args),
@@ -62,9 +62,9 @@ pub enum Verb {
     Apply(verbs::apply::Args),
     /// Keep the changes applied with --confirm-within
     Confirm(verbs::confirm::Args),
-    /// Re-measure: did the plan deliver its gain?
+    /// Measure again whether the plan delivers its gain
     Verify(verbs::verify::Args),
-    /// Show what pinwise has changed on this machine and not undone yet
+    /// Show what pinwise has changed on this machine and has not undone yet
     Status(verbs::status::Args),
     /// Undo everything that pinwise has changed, newest first
     Undo(verbs::undo::Args),
@@ -72,7 +72,7 @@ pub enum Verb {
     Rehearse(verbs::rehearse::Args),
     /// Show the machine, its studies and its changes on a live page
     Serve(verbs::serve::Args),
-    /// Answer an assistant that speaks the Model Context Protocol on standard input
+    /// Serve an assistant that speaks the Model Context Protocol on standard input
     Mcp(verbs::mcp::Args),
     /// List what pinwise knows: knobs, probes, workloads, rules, pages, shapes, schemas
     List(verbs::list::Args),

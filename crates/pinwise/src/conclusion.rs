@@ -137,7 +137,7 @@ fn in_short(explained: &Explained, facts: &Facts, dir: &Path) -> String {
     let every = every_arm_text::render(&explained.every_arm) + &stalls(explained, facts);
     match summary.is_empty() && every.is_empty() {
         true => String::new(),
-        false => format!("\n{summary}{every}  All of it: pinwise explain {}\n", quoted(dir)),
+        false => format!("\n{summary}{every}  Full explanation: pinwise explain {}\n", quoted(dir)),
     }
 }
 
@@ -241,7 +241,7 @@ fn commands(case: &Case) -> Commands {
             format!("pinwise string-server --address {{address}} --port {{port}} --rounds {rounds}")
         }
         _ => match &recipe.server.running {
-            Some(running) => format!("# {running}, which runs already"),
+            Some(running) => format!("# {running}, already running"),
             None => recipe.server.command.to_string(),
         },
     };

@@ -15,7 +15,7 @@ pub fn unbegun(case: &mut Case, fault: Fault) -> Fault {
         return fault;
     }
     if fault.class == Class::Interrupted {
-        let cause = "stopped before its first trial was finished; nothing is kept";
+        let cause = "stopped before its first trial ended; nothing was kept";
         return Fault { cause: cause.into(), remedy: "run the same command again".into(), ..fault };
     }
     with_logs

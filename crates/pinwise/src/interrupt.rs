@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use crate::notes;
 
 /// What a signal is answered with while changes are taken back.
-const GOES_ON: &str = "pinwise: what was changed is being taken back; kill -KILL ends that at once, and leaves the rest to 'pinwise undo'\n";
+const GOES_ON: &str = "pinwise: undoing what was changed; kill -KILL stops that at once, and leaves the rest to 'pinwise undo'\n";
 
 /// Raised by SIGINT, SIGTERM or SIGHUP (the terminal was closed), for work that leaves nothing behind: the second ends the process at once.
 /// A hang-up that was to be ignored when we were started (nohup(1)) is ignored.

@@ -17,7 +17,7 @@ pub fn add(root: Root, path: Option<&Path>) -> Result<Root, Fault> {
     let text = untrusted::file::read_text(path, LONGEST_BYTES)
         .map_err(|e| Fault::io(path.display(), &e, "check the path and its mode"))?;
     let distances = Distances::parse(&text).map_err(|why| {
-        let cause = format!("it holds no measured distances: {why}");
+        let cause = format!("it has no measured distances: {why}");
         Fault::new(Class::Storage, path.display(), cause, AGAIN)
     })?;
     match distances.made_on.differs_from(&Machine::read_topology(&root), &root) {

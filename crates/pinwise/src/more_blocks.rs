@@ -14,12 +14,10 @@ impl FromStr for MoreBlocks {
         match text.strip_prefix('+') {
             Some(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => number(digits)
                 .map(MoreBlocks)
-                .ok_or_else(|| "at least one block is added, as in --blocks +6".to_string()),
-            Some(_) => Err("a number follows the plus, as in --blocks +6".into()),
+                .ok_or_else(|| "add at least one block, as in --blocks +6".to_string()),
+            Some(_) => Err("write a number after the plus, as in --blocks +6".into()),
             None => Err(match number(text) {
-                Some(blocks) => format!(
-                    "blocks are added to those that the case has; write --blocks +{blocks} to add {blocks}"
-                ),
+                Some(blocks) => format!("blocks can only be added; write --blocks +{blocks} to add {blocks}"),
                 None => "write the number of blocks to add, as in --blocks +6".into(),
             }),
         }

@@ -70,7 +70,7 @@ pub fn piece(text: &str) -> Result<bool, Fault> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(e) => Err(Fault::io("stdout", &e, "look at where the output goes")),
+        Err(e) => Err(Fault::io("stdout", &e, "check where the output goes")),
         Ok(()) => Ok(true),
     }
 }

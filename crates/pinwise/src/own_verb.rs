@@ -86,8 +86,8 @@ async fn run(arguments: &[String], more: &[&str], at_most: Duration) -> Result<(
     // Ctrl-C of a terminal is for the process that answers, which ends what it started.
     command.process_group(0).kill_on_drop(true);
     let started = command.spawn();
-    let mut child =
-        started.map_err(|error| Fault::io(&object, &error, "see whether another process can be started"))?;
+    let mut child = started
+        .map_err(|error| Fault::io(&object, &error, "check whether another process can be started"))?;
     let ended = within(&mut child, at_most, &object).await?;
     Ok((object, ended))
 }
@@ -109,7 +109,7 @@ async fn within(child: &mut Child, at_most: Duration, object: &str) -> Result<En
         let _ = child.kill().await;
     }
     let cause = format!("it did not end within {} s", at_most.as_secs());
-    Err(Fault::new(Class::MachineLacks, object, cause, "run it at a shell, where it may take its time"))
+    Err(Fault::new(Class::MachineLacks, object, cause, "run it in a shell, where it has no time limit"))
 }
 
 /// The start of what a verb prints.

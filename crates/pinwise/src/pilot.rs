@@ -133,7 +133,7 @@ fn server_in_words(seen: &Pilot) -> Option<String> {
 fn cannot_show(why: Unseen, metric: &str) -> Fault {
     let (cause, remedy) = control_words::unseen_and_remedy(why, metric);
     let remedy = remedy.unwrap_or("use more load, or decide by another figure (--metric)");
-    let remedy = format!("{remedy}; or study it all the same: --anyway");
+    let remedy = format!("{remedy}; or run the study nevertheless: --anyway");
     Fault::new(Class::WorkloadFailed, "pilot: this load cannot show a bad placement", cause, remedy)
 }
 

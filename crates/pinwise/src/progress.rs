@@ -49,7 +49,7 @@ impl Progress {
                 self.figures();
             }
             Event::Waits { until } => {
-                self.bar.set_message(format!("waits until {until}"));
+                self.bar.set_message(format!("waiting until {until}"));
                 if !self.on_terminal {
                     note!("pinwise: no trial begins before {until} (--hours)");
                 }

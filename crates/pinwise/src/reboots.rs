@@ -49,11 +49,11 @@ pub fn announce(case: &Case, by_itself: bool) {
     let who = match by_itself {
         true => {
             format!(
-                "pinwise starts it again {all} times, and once more if the kernel has words of the study then; to stop it: systemctl stop \
+                "pinwise reboots it {all} times, and once more if the kernel then has parameters of the study; to stop it: systemctl stop \
                  pinwise-resume"
             )
         }
-        false => "each time pinwise says so, and you start it again (or pinwise does: --reboot)".into(),
+        false => "each time pinwise asks you to reboot it (or reboots it itself: --reboot)".into(),
     };
     note!("pinwise: this study takes {all} boots of the machine ({blocks} blocks of {each}): {who}");
 }
@@ -64,7 +64,7 @@ fn not_across(by_itself: bool) -> Result<(), Fault> {
         true => Err(Fault::new(
             Class::Usage,
             "--reboot",
-            "this study needs no restart: it varies no boot parameters",
+            "this study needs no reboot: it varies no boot parameters",
             "leave it out",
         )),
     }
@@ -83,7 +83,7 @@ pub fn run(
         return conclusion::conclude(case, format);
     }
     if by_itself && case.folder()?.is_of_caller() {
-        let cause = "it belongs to you; after the restart a service goes on with it, which trusts root's folders alone";
+        let cause = "it belongs to you; after the reboot a service continues with it, and trusts only folders of root";
         let remedy = format!("chown root {}", quoted(case.dir()));
         return Err(Fault::new(Class::NotPermitted, case.dir().display(), cause, remedy));
     }
@@ -117,7 +117,7 @@ pub fn give_up(case: &Path, fault: Fault) -> Fault {
 fn with_what_is_left(fault: Fault, taken_back: Result<(), Fault>) -> Fault {
     match taken_back {
         Ok(()) => fault,
-        Err(left) => rollback::left_in_place(fault, &format!("not all could be taken back: {left}")),
+        Err(left) => rollback::left_in_place(fault, &format!("not everything could be undone: {left}")),
     }
 }
 
@@ -128,9 +128,9 @@ fn goes_on(case: &Path, interrupted: &AtomicBool) -> Result<(), Fault> {
     }
     Err(Fault::new(
         Class::Interrupted,
-        "starting the machine again",
+        "rebooting the machine",
         "the study was stopped",
-        format!("go on with: {}", resume_command(case)),
+        format!("continue with: {}", resume_command(case)),
     ))
 }
 
@@ -138,7 +138,10 @@ fn goes_on(case: &Path, interrupted: &AtomicBool) -> Result<(), Fault> {
 fn with_what_stands(fault: Fault, loader: &LiveBootLoader) -> Fault {
     match loader.standing() {
         Ok(Standing::Words(words)) if words.is_empty() => fault,
-        _ => rollback::left_in_place(fault, "words of the study stay on the boot loader's lines"),
+        _ => rollback::left_in_place(
+            fault,
+            "the study's parameters stay on the kernel command line of the boot loader",
+        ),
     }
 }
 
@@ -194,16 +197,16 @@ fn next_boot(
         Format::Text => Ok(()),
     };
     let for_next = match words.is_empty() {
-        true => "the next has no words of the study, and none are in place".into(),
-        false => format!("the words for the next are in place: {}", words.join(" ")),
+        true => "the next boot has no parameters of the study, and none are set".into(),
+        false => format!("the parameters for the next boot are set: {}", words.join(" ")),
     };
     match unit {
         None => note!(
-            "pinwise: {done} of {all} boots are done ({why}); {for_next}. Restart the machine, then: {then}"
+            "pinwise: {done} of {all} boots are done ({why}); {for_next}. Reboot the machine, then: {then}"
         ),
         Some(unit) => {
             note!(
-                "pinwise: {done} of {all} boots are done ({why}); {for_next}. The machine is started again"
+                "pinwise: {done} of {all} boots are done ({why}); {for_next}. The machine will be rebooted"
             );
             unit.place()?;
             restart()?;
@@ -233,10 +236,9 @@ fn finished(
         unit.take_back()?;
     }
     let (boots, _) = boots::used(&case.study, &case.trials);
-    note!("pinwise: all trials are done, in {boots} boots; the boot loader's words are as they were");
+    note!("pinwise: all trials are done, in {boots} boots; the boot loader's settings are as before");
     if runs_with.is_some() {
-        let until =
-            if by_itself { "now: the machine is started again" } else { "the machine is started again" };
+        let until = if by_itself { "now: the machine is being rebooted" } else { "the machine is rebooted" };
         note!("pinwise: the kernel runs with '{}' until {until}", words.join(" "));
         if by_itself {
             restart()?;

@@ -25,8 +25,8 @@ pub fn finish<T>(ran: Result<T, Fault>, taken_back: Result<(), Fault>) -> Result
 /// The fault of a run that has left `what` in place, on purpose or not, which `pinwise undo` takes back.
 pub fn left_in_place(fault: Fault, what: &str) -> Fault {
     let remedy = match fault.remedy.is_empty() {
-        true => "take it back with: pinwise undo".into(),
-        false => format!("{}; or take back what stays with: pinwise undo", fault.remedy),
+        true => "undo it with: pinwise undo".into(),
+        false => format!("{}; or undo what remains with: pinwise undo", fault.remedy),
     };
     Fault {
         class: fault.class.with_something_left(),

@@ -11,8 +11,7 @@ use ratatui::crossterm::event;
 /// # Errors
 /// When the terminal cannot be taken, drawn on or given back.
 pub fn with(show: impl FnOnce(&mut ratatui::DefaultTerminal) -> std::io::Result<()>) -> Result<(), Fault> {
-    let fault =
-        |e| Fault::io("the terminal", &e, "send the output to a file or a pipe: it is plain text there");
+    let fault = |e| Fault::io("the terminal", &e, "send the output to a file or a pipe, as plain text");
     // From here on a panic gives the terminal back before it says what happened.
     let mut terminal = ratatui::try_init().map_err(fault)?;
     let shown = show(&mut terminal);

@@ -283,7 +283,7 @@ fn flags_of_watch_that_mean_nothing_are_refused() {
     for (more, named) in [
         (&[][..], "--process"),
         (&["--cpu", "0", "--process", "1"], "leave --cpu out"),
-        (&["--replay", "RING"], "a ring holds no stacks"),
+        (&["--replay", "RING"], "a ring has no stacks"),
         (&["--raw", "--process", "1"], "BTF"),
     ] {
         let folded = [&["watch", "--format", "folded"][..], more].concat();
@@ -302,6 +302,6 @@ fn flags_of_watch_that_mean_nothing_are_refused() {
 
 #[test]
 fn distances_of_one_cpu_are_refused() {
-    let words = ["--cores --cpu 0", "this is one", "two CPUs or more"];
+    let words = ["--cores --cpu 0", "only one was named", "two CPUs or more"];
     Place::new().refuses(&["noise", "--cores", "--cpu", "0"], 2, &words);
 }

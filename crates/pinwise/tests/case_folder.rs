@@ -115,7 +115,7 @@ fn ctrl_c_before_the_first_trial_is_finished_leaves_no_folder() {
     let out = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(130), "{stderr}");
-    assert!(stderr.contains("nothing is kept") && !stderr.contains("resume"), "{stderr}");
+    assert!(stderr.contains("nothing was kept") && !stderr.contains("resume"), "{stderr}");
     assert!(!place.path("case").exists(), "{stderr}");
 }
 

@@ -95,7 +95,7 @@ fn the_sheet_has_every_shape_and_what_was_not_read() {
     assert!(stdout.contains("web1, web2") && stdout.contains("  1 host: db1\n"), "{stdout}");
     let (_, not_read) = stdout.split_once("\nNot read\n").unwrap();
     assert!(not_read.contains("captures/broken.tar.zst: "), "{stdout}");
-    assert!(stderr.contains("no captures: 1"), "{stderr}");
+    assert!(stderr.contains("not captures: 1"), "{stderr}");
 }
 
 #[test]

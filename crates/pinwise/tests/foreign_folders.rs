@@ -171,7 +171,7 @@ fn no_command_of_a_foreign_case_is_run() {
         &["explain", "evil", "--prove"],
         &["verify", "evil", "--plan", "plan.toml"],
     ] {
-        place.refuses(arguments, &["belongs to user 65534", "look at the commands in study.toml"]);
+        place.refuses(arguments, &["belongs to user 65534", "check the commands in study.toml"]);
         assert!(!place.path("marker").exists(), "{arguments:?} ran its command");
     }
     assert_eq!(everything(&evil), before);
@@ -282,7 +282,7 @@ fn a_pipe_in_a_case_does_not_hang() {
         for verb in verbs {
             let (code, said) = place.runs(&[verb, &format!("pipe-{name}")]);
             assert!(
-                code != Some(0) && said.contains(name) && said.contains("no regular file"),
+                code != Some(0) && said.contains(name) && said.contains("not a regular file"),
                 "{verb}: {said}"
             );
         }

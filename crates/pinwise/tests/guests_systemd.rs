@@ -390,7 +390,7 @@ fn what_is_kept_outlives_a_restart_and_can_be_undone_after_it() {
     );
     let Some(second) = run_with("plain", &[], "", &files, &script) else { return };
     assert_eq!(text(&second, "started"), in_force, "the platform has brought it back");
-    assert!(text(&second, "status").contains("outlive that"), "{}", text(&second, "status"));
+    assert!(text(&second, "status").contains("survived that"), "{}", text(&second, "status"));
     assert_eq!(text(&second, "after"), before, "{}", text(&second, "undone"));
     assert_eq!(text(&second, "left"), "");
     assert!(
@@ -459,7 +459,7 @@ fn a_study_goes_on_by_itself_when_the_machine_is_up_again() {
     );
     let files: Vec<_> = stand_ins.iter().chain(&begun).cloned().collect();
     let Some(first) = run_with("plain", &[], "", &files, &script) else { return };
-    assert!(text(&first, "said").contains("starts it again 3 times"), "{}", text(&first, "said"));
+    assert!(text(&first, "said").contains("reboots it 3 times"), "{}", text(&first, "said"));
     assert!(text(&first, "wants").contains("pinwise-resume.service"), "{}", text(&first, "wants"));
     assert!(!text(&first, "verified").contains("pinwise-resume"), "{}", text(&first, "verified"));
 

@@ -24,7 +24,7 @@ fn figures_by_arm_are_shown_and_q_stops_it() {
         .unwrap();
     let screen = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(out.status.code(), Some(130), "{screen}");
-    assert!(screen.contains("q: stop") && screen.contains("go on with: pinwise resume"), "{screen}");
+    assert!(screen.contains("q: stop") && screen.contains("continue with: pinwise resume"), "{screen}");
     for arm in ["unpinned A", "cpu 0", "dose on cpu 0"] {
         let shown =
             screen.lines().any(|line| line.contains(arm) && line.contains(" in ") && line.contains(" trial"));

@@ -25,7 +25,7 @@ const NO: i32 = 1;
 const STORAGE: i32 = 6;
 
 /// What a further signal is answered with.
-const ANSWER: &str = "what was changed is being taken back; kill -KILL";
+const ANSWER: &str = "undoing what was changed; kill -KILL";
 
 /// A study of some trials of 3 s, without a pilot.
 const STUDY: [&str; 10] = ["study", "--cpus", "0", "--blocks", "1", "--window", "3", "--attempts", "1", "-o"];
@@ -110,7 +110,7 @@ fn a_further_signal_is_answered_and_everything_is_taken_back() {
     let (status, said) = stopped_with_further(&place, true, &further);
     assert_eq!(status.code(), Some(STOPPED), "{status} {said}");
     assert!(said.contains(ANSWER) && said.contains("pinwise undo"), "{said}");
-    assert!(said.contains("nothing is kept; the machine is as it was"), "{said}");
+    assert!(said.contains("nothing was kept; the machine is as it was"), "{said}");
     let pid = fs::read_to_string(place.path("pid")).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).exists(), "the server is gone");
     assert!(!place.path("case").exists());

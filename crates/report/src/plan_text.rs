@@ -161,7 +161,7 @@ pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
     match confirm_s {
         Some(s) => text += &format!("Taken back in {s:.0} s unless confirmed: pinwise confirm\n"),
         None if applied.acts_in_force > 0 => {
-            text += &format!("Take back with: pinwise undo --session {}\n", applied.session);
+            text += &format!("Undo with: pinwise undo --session {}\n", applied.session);
         }
         None => {}
     }

@@ -421,7 +421,7 @@ fn occupied(dir: &Path) -> Fault {
         Class::Usage,
         dir.display(),
         "the folder already holds a case",
-        format!("choose another with -o, or go on with it: {}", resume_command(dir)),
+        format!("choose another with -o, or continue it: {}", resume_command(dir)),
     )
 }
 
@@ -429,7 +429,7 @@ fn occupied(dir: &Path) -> Fault {
 fn open_folder(dir: &Path) -> Result<OwnFolder, Fault> {
     OwnFolder::open(dir).map_err(|fault| match fault.class {
         Class::NotPermitted => {
-            let remedy = "copy the case (cp -r), look at the commands in study.toml of the copy, remove its data/, and use that; or \
+            let remedy = "copy the case (cp -r), check the commands in study.toml of the copy, remove its data/, and use that; or \
                           run pinwise as the user it belongs to";
             Fault { remedy: remedy.into(), ..fault }
         }

@@ -73,8 +73,8 @@ impl Searching {
             Fault::new(
                 Class::Storage,
                 case.dir().join("machine.json").display(),
-                "it is not there, and a search goes by it",
-                "restore the file from a copy, or run the study anew",
+                "it is missing, and a search needs it",
+                "restore the file from a copy, or run the study again",
             )
         })?;
         let mut searching = Self::new(&case.study, machine)?;

@@ -167,7 +167,7 @@ pub fn compare(sides: &[Side<'_>]) -> Result<Comparison, Fault> {
 }
 
 fn too_few() -> Fault {
-    Fault::new(Class::Usage, "compare", "one case has nothing to be compared with", "name two or more")
+    Fault::new(Class::Usage, "compare", "there is only one case", "name two or more")
 }
 
 fn names(sides: &[Side<'_>]) -> String {
@@ -197,7 +197,7 @@ fn has_figures(side: &Side<'_>) -> Result<(), Fault> {
     if !side.facts.evidence.arms.is_empty() {
         return Ok(());
     }
-    let remedy = format!("go on with its study: {}", resume_command(side.dir));
+    let remedy = format!("continue its study: {}", resume_command(side.dir));
     Err(Fault::new(Class::Usage, side.name, "no trial of it has a figure yet", remedy))
 }
 

@@ -39,7 +39,7 @@ impl Expectation {
     /// It names an arm that is not there, or none where there are several; the fault lists the arms.
     pub fn check(&self, arms: &[Arm]) -> Result<(), Fault> {
         let cause = match (&self.arm, &self.times) {
-            (None, _) if self.subject(arms).is_empty() => "it does not say of which arm".to_string(),
+            (None, _) if self.subject(arms).is_empty() => "it does not name an arm".to_string(),
             (Some(name), _) if named(arms, name).is_empty() => format!("there is no arm '{name}'"),
             (_, Some(name)) if named(arms, name).is_empty() => format!("there is no arm '{name}'"),
             _ => return Ok(()),
@@ -64,7 +64,7 @@ mod tests {
         let arms = all_alike(2, &[0, 1].into_iter().collect()).unwrap();
         let fault = read("x of \"cpu 7\" >= 1").check(&arms).unwrap_err();
         assert!(fault.cause.contains("cpu 7") && fault.remedy.contains("\"unpinned A\""), "{fault}");
-        assert!(read("x >= 1").check(&arms).unwrap_err().cause.contains("of which arm"));
+        assert!(read("x >= 1").check(&arms).unwrap_err().cause.contains("does not name an arm"));
         assert_eq!(read("x of baseline >= 1").subject(&arms).len(), 2);
         assert_eq!(read("x of unpinned >= 1").subject(&arms).len(), 2);
         assert!(read("x of baseline >= 1 x \"unpinned A\"").check(&arms).is_ok());

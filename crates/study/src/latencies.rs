@@ -19,7 +19,7 @@ pub fn read(case: &Case, trials: &BTreeSet<usize>) -> Latencies {
 fn of_trial(case: &Case, trial: &Trial) -> Result<Counts, String> {
     let file = format!("trials/{:04}/outcome.json", trial.index);
     let outcome = case.read_json::<Outcome>(&file).map_err(|fault| fault.to_string())?;
-    let outcome = outcome.ok_or_else(|| format!("{file} is not there"))?;
+    let outcome = outcome.ok_or_else(|| format!("{file} does not exist"))?;
     let latency = outcome.latency(trial.from_ns, trial.to_ns)?;
     match latency.count() {
         0 if outcome.intervals.is_empty() => Err("the load reported no histogram of latencies".into()),

@@ -43,10 +43,10 @@ fn go_together(levels: &[(String, Vec<Level>)]) -> Result<(), Fault> {
         ("the load's CPUs", say(|level| level.load.is_some())),
         ("the server's memory", say(|level| level.memory.is_some())),
         ("the CPUs of the kernel's own work", say(|level| level.housekeeping.is_some())),
-        ("the words that the kernel is booted with", say(|level| level.boot.is_some())),
+        ("the parameters that the kernel is booted with", say(|level| level.boot.is_some())),
     ] {
         if who.len() > 1 {
-            let cause = format!("the factors {} all say {what}", who.join(" and "));
+            let cause = format!("the factors {} all set {what}", who.join(" and "));
             let remedy = "make one factor of kind places of them, with a level for each pair";
             return Err(Fault::new(Class::Usage, "factors", cause, remedy));
         }

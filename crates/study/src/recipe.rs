@@ -279,7 +279,7 @@ impl Recipe {
     pub fn title(&self) -> String {
         match (&self.server.running, self.server.is_unnamed()) {
             _ if !self.name.is_empty() => self.name.clone(),
-            (Some(running), _) => format!("{running}, which runs already"),
+            (Some(running), _) => format!("{running}, already running"),
             (None, true) => "built-in string server".into(),
             (None, false) => self.server.command.to_string(),
         }
@@ -321,7 +321,7 @@ impl Recipe {
             )
         };
         if self.better.is_none() {
-            let remedy = "say it with --better higher or --better lower (key better of a recipe), or end its name in a unit (_us, _per_s)";
+            let remedy = "use --better higher or --better lower (key better of a recipe), or end its name in a unit (_us, _per_s)";
             let known = Direction::known(&self.metric);
             self.better = Some(known.ok_or_else(|| unknown(format!("metric {}", self.metric), remedy))?);
         }

@@ -108,7 +108,7 @@ fn frequency_limit(about: &About, situation: &Situation) -> Looked {
     let cause = |((allowed, highest), cpus): (&(u64, u64), &CpuSet)| {
         let word = plural("CPU", cpus.len());
         let claim = format!("{word} {cpus} may not run above {} MHz of {}", allowed / 1_000, highest / 1_000);
-        let remedy = Remedy::by_hand("If that is not meant, raise it: knob frequency-max");
+        let remedy = Remedy::by_hand("If that is not intended, raise it: knob frequency-max");
         Cause::possible(about.id, Subject::Machine, claim).remedy(remedy)
     };
     Looked::of(limited.iter().take(NAMED).map(cause).collect())

@@ -17,7 +17,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::Smt => (
             "smt",
             10.0,
-            "With and without SMT a core does another amount of work, and the same number of CPUs is another number of cores.",
+            "With and without SMT a core does different amounts of work, and the same number of CPUs means a different number of cores.",
         ),
         F::Nodes => (
             "nodes",
@@ -48,7 +48,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::CacheSharing => (
             "cache-sharing",
             7.0,
-            "Threads that share data run on cores that share a cache only where this is as expected.",
+            "Threads that share data run on cores that share a cache only if this is as expected.",
         ),
         F::Unreadable => {
             ("unreadable", 1.0, "What cannot be read is not compared: a difference may be hidden here.")
@@ -89,7 +89,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::Microcode => (
             "microcode",
             8.0,
-            "Microcode changes what mitigations cost, and repairs faults that others still have.",
+            "Microcode changes what mitigations cost, and fixes bugs that other revisions still have.",
         ),
         F::Mitigation => (
             "mitigation",
@@ -220,17 +220,17 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
             ("hypervisor", 6.0, "Another hypervisor delivers interrupts and takes time away differently.")
         }
         F::Container => {
-            ("container", 2.0, "Inside a container a part of the facts is that of the container.")
+            ("container", 2.0, "Inside a container some of the facts are those of the container.")
         }
-        F::AllowedCpus => ("allowed-cpus", 3.0, "Whatever is started from there is held to these CPUs, too."),
+        F::AllowedCpus => ("allowed-cpus", 3.0, "Processes started from there are limited to these CPUs, too."),
         F::AllowedNodes => {
-            ("allowed-nodes", 3.0, "Whatever is started from there takes its memory from these nodes only.")
+            ("allowed-nodes", 3.0, "Processes started from there take memory from these nodes only.")
         }
         F::CpuQuota => {
-            ("cpu-quota", 3.0, "Whatever is started from there is held back when the quota is used up.")
+            ("cpu-quota", 3.0, "Processes started from there are throttled when the quota is used up.")
         }
         F::MemoryLimit => {
-            ("memory-limit", 3.0, "Whatever is started from there is held to this much memory.")
+            ("memory-limit", 3.0, "Processes started from there are limited to this much memory.")
         }
         F::Owner => ("owner", 7.0, "It moves interrupts or threads, or sets the clock, without being asked."),
         F::OwnerSetting => ("owner-setting", 6.0, "The program places things by other rules here."),

@@ -62,7 +62,7 @@ impl Reach {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let refused = || format!("'{text}' is no wave: {FORM}");
+        let refused = || format!("'{text}' is not a wave: {FORM}");
         match text.strip_suffix('%') {
             Some(number) => {
                 let percent: f64 = number.trim().parse().map_err(|_| refused())?;

@@ -186,7 +186,7 @@ impl Slow<'_> {
         agreement.push_str(&format!("; the whole loss would be {:.1} us an interrupt", implied_ns / 1e3));
         if fit == Fit::TooSmall && kind == Kind::Device && implied_ns <= DEAREST_DEVICE_COST_NS {
             agreement.push_str(
-                ", which is believable of a device: its interrupt brings work along that the cost of a bare interrupt leaves out",
+                ", which is plausible for a device: its interrupt also causes work that the cost of a bare interrupt does not include",
             );
             return (predicted, Fit::Plausible, agreement);
         }

@@ -311,7 +311,7 @@ impl Slow<'_> {
             false => format!("the affinity of {}, which CPU {cpu} serves", irqs.join(", ")),
         };
         format!(
-            "No rps_cpus that points to CPU {cpu} alone is known, so nothing can be moved yet: look at {look}."
+            "No rps_cpus that points to CPU {cpu} alone is known, so nothing can be moved yet: check {look}."
         )
     }
 

@@ -88,9 +88,9 @@ impl Operation for BootWords<'_> {
         };
         let Some(theirs) = names_in(self.words, lines) else { return Ok(()) };
         let cause = format!(
-            "'{theirs}' stands there already, and undo could not distinguish it from what pinwise would add"
+            "'{theirs}' is already there, and undo could not distinguish it from what pinwise would add"
         );
-        let remedy = "leave the parameter out, or take it out of the boot loader's line first";
+        let remedy = "leave the parameter out, or remove it from the boot loader's line first";
         Err(Fault::new(Class::No, self.object(), cause, remedy))
     }
 

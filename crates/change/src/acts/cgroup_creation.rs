@@ -53,7 +53,7 @@ impl Operation for CgroupCreation<'_> {
         match old {
             Value::Present => {
                 let remedy = "choose another name: pinwise does not remove what it did not create";
-                Err(Fault::new(Class::Usage, self.path.display(), "the cgroup is there already", remedy))
+                Err(Fault::new(Class::Usage, self.path.display(), "the cgroup already exists", remedy))
             }
             _ => Ok(()),
         }

@@ -98,7 +98,7 @@ impl Operation for CgroupMembership<'_> {
         }
         match error.raw_os_error() {
             Some(libc::ENOENT) => {
-                Some(Refusal::unavailable("the cgroup is not there", "create it first, or check the path"))
+                Some(Refusal::unavailable("the cgroup does not exist", "create it first, or check the path"))
             }
             Some(libc::ENOSPC) => Some(Refusal::unavailable(
                 "the cgroup has no CPUs or no memory nodes",

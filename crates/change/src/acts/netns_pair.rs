@@ -45,7 +45,7 @@ impl Operation for NamespacePair<'_> {
         if *old != Value::Present {
             return Ok(());
         }
-        let cause = "one of them is there already: another study's, or left by one that was killed";
+        let cause = "one of them already exists: another study's, or left by one that was killed";
         let remedy = "wait for that study, or run 'pinwise undo'; pinwise does not remove those of others (ip netns del)";
         Err(Fault::new(Class::No, self.object(), cause, remedy))
     }
@@ -90,7 +90,7 @@ impl Operation for NamespacePair<'_> {
             io::ErrorKind::Unsupported => Refusal::unavailable("", "install it: apt install iproute2"),
             _ => Refusal::unavailable(
                 "",
-                "check that the kernel has veth devices (modprobe veth) and that this is no container without CAP_SYS_ADMIN",
+                "check that the kernel has veth devices (modprobe veth) and that this is not a container without CAP_SYS_ADMIN",
             ),
         })
     }

@@ -83,15 +83,15 @@ impl Operation for Generator<'_> {
                 None => return Ok(()),
                 Some((other, devices)) => (
                     format!(
-                        "the generator's thread on CPU {other} has {}, and would be started with ours",
+                        "the generator's thread on CPU {other} has {}, and would be started as well",
                         devices.join(" ")
                     ),
-                    "take them away (rem_device_all) if nobody needs them",
+                    "remove them (rem_device_all) if nothing needs them",
                 ),
             },
             false => (
                 format!("it sends through {} already", devices.join(" ")),
-                "choose another CPU, or take them away (rem_device_all) if nobody needs them",
+                "choose another CPU, or remove them (rem_device_all) if nothing needs them",
             ),
         };
         Err(Fault::new(Class::MachineLacks, self.object(), cause, remedy))

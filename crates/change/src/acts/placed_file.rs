@@ -76,7 +76,7 @@ impl Operation for PlacedFile<'_> {
         match old {
             Value::Text(_) => {
                 let remedy = "if a session placed it ('pinwise status'), undo that first; pinwise does not replace files of others";
-                Err(Fault::new(Class::No, self.object(), "the file is there already", remedy))
+                Err(Fault::new(Class::No, self.object(), "the file already exists", remedy))
             }
             _ => Ok(()),
         }

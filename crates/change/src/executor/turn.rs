@@ -55,8 +55,8 @@ fn is_being_taken_back(session: &Session, kernel: &dyn Kernel) -> bool {
 }
 
 fn still_taken_back(session: &str) -> Fault {
-    let cause = "its process has ended, and what it changed is still being taken back";
-    let remedy = "see 'pinwise status', and begin when nothing of it is in force any more";
+    let cause = "its process has ended, and its changes are still being undone";
+    let remedy = "see 'pinwise status', and start when none of its changes is in force any more";
     Fault::new(Class::No, format!("session {session}"), cause, remedy)
 }
 
@@ -118,7 +118,7 @@ mod tests {
         let looks = Cell::new(0);
         let sleep = |_: Duration| looks.set(looks.get() + 1);
         let fault = take(dir.path(), &kernel, &sleep).unwrap_err();
-        assert!(fault.class == Class::No && fault.cause.contains("still being taken back"), "{fault}");
+        assert!(fault.class == Class::No && fault.cause.contains("still being undone"), "{fault}");
         assert_eq!(looks.get(), LOOKS);
         MachineLock::take(dir.path()).unwrap();
     }

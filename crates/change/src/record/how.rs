@@ -113,7 +113,7 @@ impl fmt::Display for How {
             How::Gone => f.write_str("gone, and the change with it"),
             How::Expired => f.write_str("expired: the machine was rebooted since"),
             How::Incomplete { now } => write!(f, "written back, but reads {now}"),
-            How::GivenUp { now } => write!(f, "written back, reads {now}, and left at that"),
+            How::GivenUp { now } => write!(f, "written back, reads {now}, and left so"),
             How::Conflict { now } => {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }

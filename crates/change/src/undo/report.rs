@@ -43,7 +43,7 @@ impl SessionUndone {
         let of = |is: fn(&How) -> bool| self.undone.iter().filter(|undone| is(&undone.how)).count();
         let counts = [
             (of(|how| matches!(how, How::Restored)), "restored"),
-            (of(|how| matches!(how, How::Already)), "as before already"),
+            (of(|how| matches!(how, How::Already)), "already as before"),
             (of(|how| matches!(how, How::Gone | How::Expired)), "gone"),
             (of(|how| matches!(how, How::GivenUp { .. } | How::Forgotten)), "given up"),
             (of(|how| !how.is_final()), "NOT undone"),
@@ -99,16 +99,16 @@ fn left_fault(undone: &Undone) -> Fault {
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::Conflict { .. } => {
-            let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
+            let remedy = "if nothing needs the present value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::OutOfReach { what } => Fault::new(Class::No, &undone.object, &undone.how, what.remedy()),
         How::Unproven { .. } => {
-            let remedy = "look at them (ps -fp); end those that the launch has left, then run 'pinwise undo --force', which leaves the rest alone";
+            let remedy = "check them (ps -fp); end those that the launch has left, then run 'pinwise undo --force', which leaves the rest alone";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::Incomplete { .. } => {
-            let remedy = "free what holds it and run 'pinwise undo' again, or leave it at that with --force";
+            let remedy = "free what holds it and run 'pinwise undo' again, or leave it as it is with --force";
             Fault::new(Class::MachineLacks, &undone.object, &undone.how, remedy)
         }
         how => {

@@ -440,7 +440,7 @@ fn a_cgroup_that_is_not_there_cannot_be_joined() {
     let mut hand = desk.hand();
     let path: std::path::PathBuf = "/sys/fs/cgroup/cpuset/g1".into();
     let fault = hand.perform(&Act::JoinCgroup { process, path: path.clone() }).unwrap_err();
-    assert!(fault.cause.contains("the cgroup is not there"), "{fault}");
+    assert!(fault.cause.contains("the cgroup does not exist"), "{fault}");
     hand.perform(&Act::CreateCgroup { path: path.clone() }).unwrap();
     assert!(hand.perform(&Act::JoinCgroup { process, path }).unwrap().took_effect);
 }

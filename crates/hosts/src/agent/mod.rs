@@ -70,7 +70,7 @@ pub fn run(
         (_, false) => Err(Fault::new(
             Class::No,
             "this host",
-            format!("not everything could be taken back: {}", left.join("; ")),
+            format!("not everything could be undone: {}", left.join("; ")),
             "run 'pinwise undo' there",
         )),
     }

@@ -61,7 +61,7 @@ pub(super) fn open(folder: &str) -> Result<OwnFolder, Fault> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     if !path.is_absolute() || !name.is_some_and(|name| name.starts_with(PREFIX)) || folder.contains("..") {
         let remedy = "this is a bug in pinwise; please report it";
-        return Err(Fault::new(Class::Usage, folder, "is no folder of a run", remedy));
+        return Err(Fault::new(Class::Usage, folder, "is not a folder of a run", remedy));
     }
     OwnFolder::open(path)
 }
@@ -74,7 +74,7 @@ pub(super) fn put(folder: &str, name: &str, content: &str) -> Result<(), Fault> 
     let own = open(folder)?;
     let content = STANDARD.decode(content).map_err(|error| misnamed(name, error.to_string()))?;
     if !is_plain_name(name) {
-        return Err(misnamed(name, "is no plain name of a file".into()));
+        return Err(misnamed(name, "is not a plain name of a file".into()));
     }
     let added = own.append(name).and_then(|mut file| file.write_all(&content));
     added.map_err(|error| Fault::io(own.path().join(name).display(), &error, "free some space there"))
@@ -135,7 +135,7 @@ pub(super) fn read(folder: &str, name: &str, pieces: &[Piece]) -> Result<Vec<Str
 
 fn read_piece(root: &Path, piece: &Piece) -> Result<Vec<u8>, Fault> {
     if !is_plain_path(&piece.path) {
-        return Err(misnamed(&piece.path, "is no name of a file below the folder".into()));
+        return Err(misnamed(&piece.path, "is not a name of a file below the folder".into()));
     }
     let path = root.join(&piece.path);
     let read = || -> std::io::Result<Vec<u8>> {
@@ -167,7 +167,7 @@ pub(super) fn remove(folder: &str) -> Result<(), Fault> {
 /// A folder below one.
 fn below(folder: &str, name: &str) -> Result<PathBuf, Fault> {
     if !is_plain_path(name) {
-        return Err(misnamed(name, "is no name of a folder below the run's".into()));
+        return Err(misnamed(name, "is not a name of a folder below the run's".into()));
     }
     match open(folder)?.folder(name) {
         Ok(below) => Ok(below.path().to_path_buf()),

@@ -17,7 +17,7 @@ pub(super) fn parse(words: &str) -> Result<Vec<HostSpec>, Fault> {
     let role = match role.trim() {
         "load" => Role::Load,
         "server" => Role::Server,
-        other => return Err(wrong(format!("'{}' is no role", excerpt(other)))),
+        other => return Err(wrong(format!("'{}' is not a role", excerpt(other)))),
     };
     if hosts.split(',').count() > MOST_HOSTS {
         return Err(too_many("--host"));
@@ -32,7 +32,7 @@ fn one(role: Role, text: &str) -> Result<HostSpec, String> {
         Some(_) if role == Role::Server => return Err("processes are of hosts that drive load".into()),
         Some((name, number)) => {
             let processes = number.trim().parse::<u32>();
-            (name, processes.map_err(|_| format!("'{}' is no number of processes", excerpt(number)))?)
+            (name, processes.map_err(|_| format!("'{}' is not a number of processes", excerpt(number)))?)
         }
     };
     match name.trim() {
@@ -64,12 +64,13 @@ mod tests {
     fn what_is_wrong_with_a_flag_is_said() {
         let why = |words: &str| parse(words).unwrap_err().to_string();
         assert!(why("b").contains("--host b: it does not say what the hosts do"));
-        assert!(why("clint=b").contains("'clint' is no role"));
+        assert!(why("clint=b").contains("'clint' is not a role"));
         assert!(why("load=").contains("has no name") && why("load=b,,c").contains("has no name"));
         assert!(
-            why("load=b*x").contains("'x' is no number") && why("load=b*-1").contains("'-1' is no number")
+            why("load=b*x").contains("'x' is not a number")
+                && why("load=b*-1").contains("'-1' is not a number")
         );
-        assert!(why("load=b*").contains("'' is no number"));
+        assert!(why("load=b*").contains("'' is not a number"));
         assert!(why("server=a*2").contains("drive load"));
         assert!(why(&format!("load={}", "b,".repeat(MOST_HOSTS))).contains("more than 10000"));
     }

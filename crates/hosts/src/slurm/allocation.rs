@@ -131,7 +131,7 @@ pub fn check_same_nodes(
     let refused =
         |cause: String, remedy: String| Err(Fault::new(Class::Usage, "nodes of the case", cause, remedy));
     let Some(allocation) = allocation else {
-        return refused(format!("it ran on {case}, and this is no job of Slurm"), again());
+        return refused(format!("it ran on {case}, and this is not a job of Slurm"), again());
     };
     let of_job: BTreeSet<&str> = allocation.nodes.iter().map(String::as_str).collect();
     if of_job != of_case {

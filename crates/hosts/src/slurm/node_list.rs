@@ -82,7 +82,7 @@ fn expanded(item: &str) -> Result<Vec<String>, String> {
     have_room(&names, plain.len())?;
     names.iter_mut().for_each(|name| name.push_str(plain));
     if let Some(wrong) = names.iter().find(|name| name.is_empty() || name.starts_with(['-', '.'])) {
-        return Err(format!("'{wrong}' is no name of a node"));
+        return Err(format!("'{wrong}' is not a name of a node"));
     }
     Ok(names)
 }
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn what_is_no_list_is_named() {
         for (list, why) in [
-            ("", "no name"),
-            ("n1,,n2", "no name"),
+            ("", "not a name"),
+            ("n1,,n2", "not a name"),
             ("n[1-3", "not closed"),
             ("n[3-1]", "backwards"),
             ("n[]", "no number"),
@@ -165,7 +165,7 @@ mod tests {
             ("n[+1]", "no number"),
             ("n 1", "' '"),
             ("n]1", "']'"),
-            ("-x", "'-x' is no name"),
+            ("-x", "'-x' is not a name"),
             ("n[1-10001]", "more than 10000"),
             ("n[1-200]m[1-200]", "more than 10000"),
             ("n[1-9999],m[1-2]", "more than 10000"),

@@ -47,7 +47,7 @@ impl FromStr for Guard {
             })
             .ok_or_else(|| fault("it has none of the relations <=, >= and =="))?;
         if !is_name(figure) {
-            return Err(fault("what stands before the relation is no name of a figure"));
+            return Err(fault("what stands before the relation is not a name of a figure"));
         }
         let limit = limit_of(limit).ok_or_else(|| {
             fault(

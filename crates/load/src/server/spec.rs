@@ -149,7 +149,7 @@ impl ServerSpec {
             return wrong("netns", "with `pair` it is one of the pair".into(), "leave one of them out");
         }
         if self.port == Some(0) {
-            return wrong("port", "0 is no port".into(), "leave it out to have one chosen");
+            return wrong("port", "0 is not a port".into(), "leave it out to have one chosen");
         }
         self.check_memory()?;
         for (key, most, value) in [

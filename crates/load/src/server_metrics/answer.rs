@@ -58,7 +58,7 @@ impl Answer {
     pub(super) fn closed(self) -> Result<String, String> {
         match self.framing {
             Framing::Whole | Framing::Closed => {
-                String::from_utf8(self.body).map_err(|_| "answers with what is no UTF-8 text".into())
+                String::from_utf8(self.body).map_err(|_| "answers with what is not UTF-8 text".into())
             }
             Framing::Head if self.came.is_empty() => Err("ends the connection without an answer".into()),
             _ => Err("ends the connection in the middle of its answer".into()),

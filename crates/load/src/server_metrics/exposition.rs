@@ -227,7 +227,7 @@ fn sample(text: &str) -> Result<(Vec<Label>, f64), String> {
 
 /// A number, `NaN`, `+Inf` or `-Inf`.
 fn number(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| format!("'{}' is no number", shown(text.as_bytes())))
+    text.parse().map_err(|_| format!("'{}' is not a number", shown(text.as_bytes())))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Figure {
         let bounds = self.at_least.is_finite() && self.at_most.is_none_or(f64::is_finite);
         match bounds && self.value.is_finite() {
             true => Ok(self),
-            false => Err(format!("gives {}, which is no number", self.value)),
+            false => Err(format!("gives {}, which is not a number", self.value)),
         }
     }
 }

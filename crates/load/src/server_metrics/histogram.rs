@@ -24,7 +24,7 @@ impl Histogram {
             buckets.push((f64::INFINITY, count.ok_or("has neither a bucket up to +Inf nor a count")?));
         }
         if buckets.iter().any(|(bound, count)| bound.is_nan() || !(count.is_finite() && *count >= 0.0)) {
-            return Err("has a bucket whose bound or count is no number".into());
+            return Err("has a bucket whose bound or count is not a number".into());
         }
         if buckets.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err("has two buckets up to the same bound".into());
@@ -152,10 +152,10 @@ mod tests {
         assert!(why(&[]).contains("neither"));
         assert!(why(&[(1.0, 3.0), (inf, 2.0)]).contains("less than one within"));
         assert!(why(&[(1.0, 3.0), (1.0, 3.0), (inf, 4.0)]).contains("same bound"));
-        assert!(why(&[(1.0, f64::NAN), (inf, 4.0)]).contains("no number"));
-        assert!(why(&[(-f64::NAN, 1.0), (inf, 4.0)]).contains("no number"));
-        assert!(why(&[(inf, -4.0)]).contains("no number"));
-        assert!(why(&[(inf, inf)]).contains("no number"));
+        assert!(why(&[(1.0, f64::NAN), (inf, 4.0)]).contains("not a number"));
+        assert!(why(&[(-f64::NAN, 1.0), (inf, 4.0)]).contains("not a number"));
+        assert!(why(&[(inf, -4.0)]).contains("not a number"));
+        assert!(why(&[(inf, inf)]).contains("not a number"));
     }
 
     proptest::proptest! {

@@ -37,7 +37,7 @@ fn one(text: &str) -> Result<(Label, &str), String> {
     let (name, value) = text.split_once('=').ok_or("a label has no '=', or a closing brace is missing")?;
     let name = name.trim_end();
     if !is_label_name(name) {
-        return Err(format!("'{}' is no label name", shown(name.as_bytes())));
+        return Err(format!("'{}' is not a label name", shown(name.as_bytes())));
     }
     let name = name.to_string();
     let value = value.trim_start().strip_prefix('"');
@@ -107,8 +107,8 @@ mod tests {
             (r#"a="b"#, "no closing quote"),
             (r#"a="b\"#, "no closing quote"),
             (r#"a='b'}"#, "not in double quotes"),
-            (r#"1a="b"}"#, "'1a' is no label name"),
-            (r#""a"="b"}"#, "no label name"),
+            (r#"1a="b"}"#, "'1a' is not a label name"),
+            (r#""a"="b"}"#, "not a label name"),
             (r#"a="b",a="c"}"#, "given twice"),
             ("a", "no '='"),
             (",", "no '='"),

@@ -163,7 +163,7 @@ mod tests {
         assert!(after.since(&before).unwrap().mean().unwrap_err().contains("no line"));
         assert_eq!(after.since(&before).unwrap().count(), 0, "no line is a count");
         after.matched();
-        after.figure(Err("gives '-', which is no number".into()));
+        after.figure(Err("gives '-', which is not a number".into()));
         assert!(after.since(&before).unwrap().quantile(0.5).unwrap_err().contains("gives '-'"));
         assert_eq!(after.since(&before).unwrap().count(), 1);
         after.lost("was cut");

@@ -28,7 +28,7 @@ impl Selector {
             None => (text.trim(), None),
         };
         if !is_metric_name(name) {
-            return Err(format!("'{}' is no name of a metric", shown(name.as_bytes())));
+            return Err(format!("'{}' is not a name of a metric", shown(name.as_bytes())));
         }
         let labels = match inside {
             None => Vec::new(),

@@ -72,7 +72,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prometheus { url, series } => write!(f, "prometheus:{url}#{series}"),
-            // A program with a blank in its path is no line in quotes.
+            // A program with a blank in its path is not a line in quotes.
             Self::Command(command) => match command.words() {
                 [whole] if whole.contains(' ') => {
                     write!(f, "command:{}", shell_words::quote(&command.to_string()))
@@ -141,7 +141,7 @@ mod tests {
             ("", "prometheus:, command: or log:"),
             ("http://h/m#x", "prometheus:, command: or log:"),
             ("prometheus:http://h/m", "names no metric"),
-            ("prometheus:http://h/m#", "no name of a metric"),
+            ("prometheus:http://h/m#", "not a name of a metric"),
             ("prometheus:https://h/m#x", "command:curl"),
             ("command:redis-cli 'info", "quote"),
             ("log:access.log", "whole path"),

@@ -81,7 +81,7 @@ fn of_numbers(from: f64, to: f64, take: Option<Take>, seconds: f64) -> Result<Fi
 fn growth(from: f64, to: f64) -> Result<f64, String> {
     match to - from {
         growth if growth >= 0.0 => Ok(growth),
-        growth if growth.is_nan() => Err(format!("gives {to} after {from}, which is no counter")),
+        growth if growth.is_nan() => Err(format!("gives {to} after {from}, which is not a counter")),
         _ => Err(format!(
             "was reset in this time (from {from} to {to}): the server was restarted, or it is a gauge"
         )),

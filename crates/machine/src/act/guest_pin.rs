@@ -114,7 +114,7 @@ impl GuestPin {
             found.ok_or_else(|| Malformed::new(1, answer.trim(), format!("it has no line for {key}")))?;
         match CpuSet::from_list(&list) {
             Ok(cpus) if !cpus.is_empty() => Ok(cpus),
-            _ => Err(Malformed::new(line, list, "this is no list of CPUs")),
+            _ => Err(Malformed::new(line, list, "this is not a list of CPUs")),
         }
     }
 }

@@ -203,7 +203,7 @@ fn what_is_wrong_is_named() {
         ("l3:2", "no l3 2 (there are: l3:0 .. l3:1)"),
         ("all,!node:0,!node:2", "leaves no CPU (allowed: 0-6)"),
         ("", "character 1: it names no CPU"),
-        ("0, node:x", "character 9: 'x' is no number"),
+        ("0, node:x", "character 9: 'x' is not a number"),
     ] {
         let fault = resolve(text, &machine()).unwrap_err();
         assert!(fault.cause.contains(why) && fault.object.contains(text), "{fault}");

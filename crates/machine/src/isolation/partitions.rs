@@ -144,7 +144,7 @@ fn state(text: &str) -> Result<State, String> {
     let text = text.trim();
     let malformed = || {
         let start: String = text.chars().take(LONGEST_REASON).collect();
-        format!("'{start}' is no state of a partition")
+        format!("'{start}' is not a state of a partition")
     };
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let kind = match (word, rest) {

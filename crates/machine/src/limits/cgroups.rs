@@ -58,7 +58,7 @@ pub(crate) fn read(root: &Root, mounts: &Mounts, process: &str, who: &str, notes
         },
     };
     for (_, _, path) in places.iter().filter(|(_, _, path)| path.contains(char::REPLACEMENT_CHARACTER)) {
-        notes.missing(&fact, format_args!("the name of {path} is no UTF-8 text: its limits are not read"));
+        notes.missing(&fact, format_args!("the name of {path} is not UTF-8 text: its limits are not read"));
     }
     let mounts = notes.keep("mounts of the cgroups", mounts.as_deref()).unwrap_or_default();
     let with_directory = |(version, controllers, path): Place| {

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(
             mount.directory_of("0::/docker/ab/\u{fffd}\n"),
             None,
-            "in place of a byte that is no UTF-8"
+            "in place of a byte that is not UTF-8"
         );
         for elsewhere in ["0::/elsewhere\n", "0::/docker/abc\n", "0::/docker/ab/../x\n"] {
             assert_eq!(mount.directory_of(elsewhere), None, "{elsewhere}");

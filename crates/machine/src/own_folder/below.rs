@@ -74,6 +74,6 @@ pub(super) fn plain(name: &str) -> io::Result<()> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(part)), None) if part.len() == name.len() => Ok(()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no name of a file"))),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is not a name of a file"))),
     }
 }

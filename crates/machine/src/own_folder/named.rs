@@ -67,7 +67,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// As [`read`]; it is no UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Opens `path`; a symbolic link there is followed where a user that we trust has made it.

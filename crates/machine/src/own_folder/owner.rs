@@ -57,7 +57,7 @@ pub(super) fn of_file(file: impl AsFd) -> io::Result<()> {
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     let about = rustix::fs::fstat(file)?;
     if !FileType::from_raw_mode(about.st_mode).is_file() {
-        return refused("it is no regular file".into());
+        return refused("it is not a regular file".into());
     }
     if let Err(why) = whose(&about) {
         return refused(why);

@@ -132,8 +132,8 @@ fn without_openat2_links_are_refused_as_well() {
 fn pipes_hard_links_and_files_of_others_are_refused_at_once() {
     let (dir, folder) = temporary();
     rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("pipe"), Mode::from_raw_mode(0o600)).unwrap();
-    refused(folder.read("pipe"), "no regular file");
-    refused(folder.append("pipe"), "no regular file");
+    refused(folder.read("pipe"), "not a regular file");
+    refused(folder.append("pipe"), "not a regular file");
     fs::write(dir.path().join("one"), "x").unwrap();
     fs::hard_link(dir.path().join("one"), dir.path().join("two")).unwrap();
     refused(folder.append("two"), "2 names");
@@ -273,7 +273,7 @@ fn only_regular_files_are_read_whosever_they_are() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
     let devices = [pipe.as_path(), Path::new("/dev/zero")];
     for path in devices {
-        assert!(named::read(path).unwrap_err().to_string().contains("no regular file"), "{path:?}");
+        assert!(named::read(path).unwrap_err().to_string().contains("not a regular file"), "{path:?}");
     }
     assert_eq!(named::read(&dir.path().join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
     fs::write(dir.path().join("x"), "text").unwrap();

@@ -115,7 +115,7 @@ fn what_ends_with_the_boot_is_reported_with_the_reason() {
     let why: Vec<&str> = keeping.not_kept.iter().map(|not_kept| not_kept.why.as_str()).collect();
     for (why, word) in why.iter().zip([
         "numbers anew",
-        "session-3.scope is no service",
+        "session-3.scope is not a service",
         "99",
         "process 703 is not set so",
         "inside of a container",

@@ -152,9 +152,9 @@ fn unit_of(path: &str, exactly: bool) -> Result<String, String> {
         )),
         Some(unit) if unit.ends_with(".service") => Ok(unescaped(unit).to_string()),
         Some(scope) if scope.ends_with(".scope") => {
-            Err(format!("{scope} is no service that starts again: set it where its processes are started"))
+            Err(format!("{scope} is not a service that starts again: set it where its processes are started"))
         }
-        _ => Err(format!("{path} is no service of systemd; set it where its processes are started")),
+        _ => Err(format!("{path} is not a service of systemd; set it where its processes are started")),
     }
 }
 

@@ -91,7 +91,7 @@ impl MemoryPolicy {
         let (mode, _) = *MemoryMode::ALL
             .iter()
             .find(|(_, name)| *name == word)
-            .ok_or_else(|| format!("'{word}' is no policy"))?;
+            .ok_or_else(|| format!("'{word}' is not a policy"))?;
         let nodes = match nodes {
             "" => CpuSet::default(),
             list => CpuSet::from_list(list).map_err(|why| why.to_string())?,
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_is_no_policy_is_named() {
         for (text, why) in [
-            ("", "no policy"),
+            ("", "not a policy"),
             ("weighted:0", "'weighted'"),
             ("bind", "0 nodes"),
             ("preferred:0-1", "2 nodes"),

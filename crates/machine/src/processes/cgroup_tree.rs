@@ -135,7 +135,9 @@ fn listed(root: &Root, directory: &str) -> Result<Vec<u32>, ReadError> {
     let path = format!("{directory}/cgroup.procs");
     let text = root.read(&path)?;
     let number = |line: &str| {
-        line.trim().parse::<u32>().map_err(|_| ReadError::malformed(&path, format!("'{line}' is no process")))
+        line.trim()
+            .parse::<u32>()
+            .map_err(|_| ReadError::malformed(&path, format!("'{line}' is not a process")))
     };
     let pids: Result<Vec<u32>, ReadError> = text.lines().map(number).collect();
     Ok(pids?.into_iter().filter(|pid| *pid != 0).collect())

@@ -275,7 +275,7 @@ fn memory_limit(root: &Root, places: &[Cgroup]) -> Result<Option<u64>, ReadError
             }
             let bytes: u64 = text
                 .parse()
-                .map_err(|_| ReadError::malformed(&path, format!("'{text}' is no number of bytes")))?;
+                .map_err(|_| ReadError::malformed(&path, format!("'{text}' is not a number of bytes")))?;
             if bytes < NO_LIMIT {
                 tightest = Some(tightest.map_or(bytes, |other| other.min(bytes)));
             }

@@ -38,7 +38,8 @@ pub(super) fn tcp_listeners(
     missing: &mut Vec<Missing>,
 ) -> BTreeMap<u16, Listener> {
     let listening = sockets.iter().filter(|socket| socket.state == State::Listen);
-    let (its, others): (Vec<&TcpSocket>, Vec<&TcpSocket>) = listening.partition(|socket| own.contains(&socket.inode));
+    let (its, others): (Vec<&TcpSocket>, Vec<&TcpSocket>) =
+        listening.partition(|socket| own.contains(&socket.inode));
     let limits = limits(root, same_namespace, !its.is_empty(), missing);
     let mut listeners: BTreeMap<u16, Listener> = BTreeMap::new();
     for socket in its {

@@ -54,7 +54,9 @@ impl Server {
         if processes.is_empty() {
             return Err(match refused {
                 Some(e) => e.into(),
-                None => Fault::new(Class::MachineLacks, asked, "it has ended meanwhile", "start it again"),
+                None => {
+                    Fault::new(Class::MachineLacks, asked, "it has ended in the meantime", "start it again")
+                }
             });
         }
         let known: Vec<&NumaMemory> =
@@ -177,6 +179,9 @@ mod tests {
         let tree =
             Tree::new().file("/proc/700/status", "Tgid:\t700\n").file("/proc/1/stat", stat(1, "init", 0, 0));
         let fault = Server::read(&Root::from_tree(tree), "700").unwrap_err();
-        assert_eq!((fault.class, fault.cause.as_str()), (Class::MachineLacks, "it has ended meanwhile"));
+        assert_eq!(
+            (fault.class, fault.cause.as_str()),
+            (Class::MachineLacks, "it has ended in the meantime")
+        );
     }
 }

@@ -15,9 +15,9 @@ const MOST_OFFERED: usize = 5;
 const NO_PROCESS: &str = "there is no such process";
 
 /// Said where nothing is called so.
-const FORMS: &str = "a server is named by the number of a process, the name of a process (all:NAME: all of that name), a unit, the path of \
-    a cgroup, the id of a container (its first 8 digits at least) or what Docker or Podman calls it, the name of a guest, the UID, name or \
-    namespace/name of a Kubernetes pod, or job:NUMBER of Slurm";
+const FORMS: &str = "name a server by a process number, a process name (all:NAME for every process of that name), a unit, the path of a \
+    cgroup, the id of a container (at least its first 8 digits) or its name in Docker or Podman, the name of a guest, the UID, name or \
+    namespace/name of a Kubernetes pod, or job:NUMBER for a Slurm job";
 
 /// What was asked for, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,7 @@ fn of_cgroup(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
             Class::MachineLacks,
             format!("cgroup {asked}"),
             "there is no such cgroup",
-            "systemd-cgls(1) shows those that are there",
+            "systemd-cgls(1) lists the cgroups",
         )
     })
 }
@@ -205,7 +205,7 @@ fn of_unit(root: &Root, asked: &str) -> Result<FoundServer, NoUnit> {
             }
             (Some((_, one, _)), Some((_, other, _))) => {
                 let cause = format!("there are several of this name: {one}, {other}");
-                let remedy = "give the path of the one that is meant";
+                let remedy = "give the path of the one you mean";
                 return Err(Fault::new(Class::Usage, object, cause, remedy).into());
             }
             (None, _) => {}
@@ -243,9 +243,9 @@ fn nothing_called(root: &Root, asked: &str, units: &[String], others: &[String])
         false => "no running unit, container, guest or pod has this name",
     };
     let remedy = match (near.is_empty(), running.is_empty()) {
-        (false, _) => format!("near it: {}; {FORMS}", near.join(", ")),
+        (false, _) => format!("similar names: {}; {FORMS}", near.join(", ")),
         (true, false) => {
-            format!("give the number of a process that is called so: {}; {FORMS}", running.join(", "))
+            format!("give the number of a process with that name: {}; {FORMS}", running.join(", "))
         }
         (true, true) => {
             format!("{FORMS}; 'pinwise map' shows containers and guests, and each container's pod")

@@ -72,7 +72,7 @@ impl std::error::Error for Malformed {}
 fn decimal(line: usize, field: impl fmt::Display, text: &str) -> Result<u64, Malformed> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Malformed::new(line, field, format_args!("{:?} is no number", cut(text))));
+        return Err(Malformed::new(line, field, format_args!("{:?} is not a number", cut(text))));
     }
     text.parse().map_err(|e| Malformed::new(line, field, format_args!("{:?}: {e}", cut(text))))
 }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_message_names_line_piece_and_reason_and_stays_short() {
-        let malformed = Malformed::new(3, "é".repeat(500), "is no number");
+        let malformed = Malformed::new(3, "é".repeat(500), "is not a number");
         assert_eq!(malformed.what.chars().count(), QUOTED_CHARS + 3);
         assert!(malformed.to_string().starts_with("malformed in line 3, 'éé"));
     }

@@ -105,7 +105,8 @@ pub fn softnet(text: &str) -> (Vec<Softnet>, Oddities) {
             let word = *words.get(place)?;
             let number = u32::from_str_radix(word, 16).ok().filter(|_| !word.starts_with('+'));
             odd.keep(
-                number.ok_or_else(|| Malformed::new(index + 1, what, "is no hexadecimal number of 32 bits")),
+                number
+                    .ok_or_else(|| Malformed::new(index + 1, what, "is not a hexadecimal number of 32 bits")),
             )
         };
         let cpu = if words.len() < WITH_CPU { u32::try_from(index).ok() } else { field(12, "cpu") };

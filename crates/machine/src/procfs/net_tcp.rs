@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> (Vec<TcpSocket<'_>>, Oddities) {
     // The first line names the columns.
     let lines = text.lines().zip(1..).skip(1).filter(|(line, _)| !line.trim().is_empty());
     let read = lines.filter_map(|(line, number)| {
-        odd.keep(socket(line).ok_or_else(|| Malformed::new(number, line.trim(), "is no socket")))
+        odd.keep(socket(line).ok_or_else(|| Malformed::new(number, line.trim(), "is not a socket")))
     });
     let sockets = read.collect();
     (sockets, odd)
@@ -132,7 +132,7 @@ mod tests {
         };
         assert_eq!(ends(&mapped), [("0100007F:1F90".to_string(), "0100007F:D431".to_string())]);
         let loopback = line("00000000000000000000000001000000:1F90", "00000000000000000000000001000000:D431");
-        assert!(ends(&loopback)[0].0.starts_with("0000"), "::1 is no IPv4 address");
+        assert!(ends(&loopback)[0].0.starts_with("0000"), "::1 is not an IPv4 address");
     }
 
     /// As the kernel prints it.

@@ -22,7 +22,7 @@ pub fn listeners(text: &str) -> (Vec<UnixListener<'_>>, Oddities) {
     // The first line names the columns.
     let lines = text.lines().zip(1..).skip(1).filter(|(line, _)| !line.trim().is_empty());
     let read = lines.filter_map(|(line, number)| {
-        odd.keep(socket(line).ok_or_else(|| Malformed::new(number, line.trim(), "is no Unix socket")))
+        odd.keep(socket(line).ok_or_else(|| Malformed::new(number, line.trim(), "is not a Unix socket")))
     });
     let listeners = read.flatten().collect();
     (listeners, odd)

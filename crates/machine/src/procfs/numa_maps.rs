@@ -32,8 +32,8 @@ const TWO_WORDS: [&str; 2] = ["weighted interleave", "prefer (many)"];
 /// Parses line `number` (from 1, for the message). Words that are not known are passed over.
 pub fn parse_line(number: usize, line: &str) -> Result<Mapping<'_>, Malformed> {
     let bad = |what: &str, why: &str| Malformed::new(number, what, why);
-    let (address, rest) = line.split_once(' ').ok_or_else(|| bad(line, "is no address and policy"))?;
-    let start = u64::from_str_radix(address, 16).map_err(|_| bad(address, "is no address"))?;
+    let (address, rest) = line.split_once(' ').ok_or_else(|| bad(line, "is not an address and policy"))?;
+    let start = u64::from_str_radix(address, 16).map_err(|_| bad(address, "is not an address"))?;
     let (policy, words) = policy(rest).ok_or_else(|| bad(rest, "names no policy"))?;
     let mut mapping = Mapping {
         start,
@@ -51,7 +51,7 @@ pub fn parse_line(number: usize, line: &str) -> Result<Mapping<'_>, Malformed> {
             Some(("mapmax", value)) => mapping.shared = decimal(number, word, value)? > 1,
             Some(("kernelpagesize_kB", value)) => {
                 let bytes = decimal(number, word, value)?.checked_mul(1024).filter(|bytes| *bytes > 0);
-                mapping.page_bytes = Some(bytes.ok_or_else(|| bad(word, "is no size of a page"))?);
+                mapping.page_bytes = Some(bytes.ok_or_else(|| bad(word, "is not a size of a page"))?);
             }
             Some((key, value)) => {
                 if let Some(node) = key.strip_prefix('N').and_then(|node| node.parse().ok()) {

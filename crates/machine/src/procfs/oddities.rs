@@ -73,10 +73,12 @@ mod tests {
         assert!(odd.is_empty() && odd.to_string().is_empty());
         assert_eq!(odd.keep(Ok(5)), Some(5));
         for line in 1..=1_000 {
-            assert_eq!(odd.keep::<u64>(Err(Malformed::new(line, "x", "is no number"))), None);
+            assert_eq!(odd.keep::<u64>(Err(Malformed::new(line, "x", "is not a number"))), None);
         }
         assert_eq!((odd.first().len(), odd.more()), (MOST_KEPT, 1_000 - MOST_KEPT));
-        assert!(odd.to_string().starts_with("malformed in line 1, 'x': is no number; malformed in line 2"));
+        assert!(
+            odd.to_string().starts_with("malformed in line 1, 'x': is not a number; malformed in line 2")
+        );
         assert!(odd.to_string().ends_with("; and 992 more"), "{odd}");
     }
 
@@ -85,7 +87,7 @@ mod tests {
         let why = Malformed::new(1, "", "nothing is there");
         let mut odd = Oddities::default();
         assert_eq!(odd.first_or(why.clone()), why);
-        odd.add(Malformed::new(3, "ctxt", "is no number"));
+        odd.add(Malformed::new(3, "ctxt", "is not a number"));
         assert_eq!(odd.first_or(why).line, 3);
     }
 }

@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
     fn signed(&self, field: usize, odd: &mut Oddities) -> Option<i32> {
         let number = self.word(field)?.parse();
         odd.keep(
-            number.map_err(|_| Malformed::new(1, format_args!("field {field}"), "is no number in range")),
+            number.map_err(|_| Malformed::new(1, format_args!("field {field}"), "is not a number in range")),
         )
     }
 }

@@ -80,7 +80,7 @@ fn uids(line: usize, value: &str) -> Result<[u32; 4], Malformed> {
 fn list<'a>(line: usize, key: &str, value: &'a str) -> Result<&'a str, Malformed> {
     match value.bytes().all(|b| b.is_ascii_digit() || b == b',' || b == b'-') {
         true => Ok(value),
-        false => Err(Malformed::new(line, key, format_args!("{:?} is no list", super::cut(value)))),
+        false => Err(Malformed::new(line, key, format_args!("{:?} is not a list", super::cut(value)))),
     }
 }
 

@@ -29,7 +29,7 @@ pub fn counters(text: &str) -> impl Iterator<Item = Result<Counter<'_>, Malforme
     text.lines().zip(1..).map(|(text, line)| {
         let (name, value) = text.split_once(' ').ok_or_else(|| Malformed::new(line, text, "has no value"))?;
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(Malformed::new(line, name, "is no name of a counter"));
+            return Err(Malformed::new(line, name, "is not a name of a counter"));
         }
         Ok(Counter { name, line, value })
     })

@@ -407,6 +407,6 @@ mod tests {
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         let fault = crate::Root::at(&path).unwrap_err();
-        assert!(fault.cause.contains("no regular file") && fault.object.ends_with("pipe.tar"), "{fault}");
+        assert!(fault.cause.contains("not a regular file") && fault.object.ends_with("pipe.tar"), "{fault}");
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn query(fact: &str, asked: &str) -> Result<String, ReadError> {
     let (engine, id) = asked.split_once(' ').unwrap_or_default();
     // It becomes a part of a path.
     if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(ReadError::absent(fact, "this is no id of a container"));
+        return Err(ReadError::absent(fact, "this is not an id of a container"));
     }
     match engine {
         "docker" => {

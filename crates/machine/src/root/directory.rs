@@ -114,7 +114,7 @@ impl Source for Directory {
             Errno::NOENT => not_a_link(path, &Errno::INVAL.into()),
             e => not_a_link(path, &e.into()),
         })?;
-        target.into_string().map_err(|_| ReadError::malformed(path, "its target is no UTF-8"))
+        target.into_string().map_err(|_| ReadError::malformed(path, "its target is not UTF-8"))
     }
 
     fn exists(&self, path: &str) -> bool {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(root.read("/upwards").unwrap(), b"inside");
         assert!(root.read("/out").unwrap_err().is_absent());
         assert!(root.read("/round").is_err());
-        assert!(root.read("/sys").is_err(), "a directory is no file");
+        assert!(root.read("/sys").is_err(), "a directory is not a file");
         assert_eq!(root.link("/absolute").unwrap(), "/sys/x");
         assert!(root.link("/sys/x").unwrap_err().is_absent());
         assert_eq!(root.resolve("/upwards").unwrap(), "/sys/x");

@@ -16,7 +16,7 @@ pub(crate) const GUEST_NAME: &str = "guest_name ";
 
 /// Reads the command line. `fact` is the whole name, for errors.
 pub(super) fn query(fact: &str, pid: &str) -> Result<String, ReadError> {
-    let pid: u32 = pid.parse().map_err(|_| ReadError::absent(fact, "this is no number of a process"))?;
+    let pid: u32 = pid.parse().map_err(|_| ReadError::absent(fact, "this is not a number of a process"))?;
     let path = format!("/proc/{pid}/cmdline");
     let bytes = File::open(&path).and_then(|file| untrusted::file::read_open(file, MOST_BYTES));
     let bytes = bytes.map_err(|e| ReadError::from_io(&path, &e))?;

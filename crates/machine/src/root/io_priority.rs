@@ -10,7 +10,7 @@ pub(crate) const IO_PRIORITY: &str = "io_priority ";
 pub(super) fn query(fact: &str, tid: &str) -> Result<String, ReadError> {
     const WHO_PROCESS: libc::c_int = 1; // IOPRIO_WHO_PROCESS: one thread, in spite of its name
     let tid: libc::c_int =
-        tid.parse().map_err(|_| ReadError::absent(fact, "this is no number of a thread"))?;
+        tid.parse().map_err(|_| ReadError::absent(fact, "this is not a number of a thread"))?;
     // SAFETY: no pointers.
     match unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, tid) } {
         raw if raw < 0 => match std::io::Error::last_os_error() {

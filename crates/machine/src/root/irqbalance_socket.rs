@@ -58,7 +58,7 @@ pub fn exchange(pid: u32, message: &[u8]) -> io::Result<String> {
 
 /// Asks irqbalance `pid` for its settings. `fact` is the whole name, for errors.
 pub(super) fn query(fact: &str, pid: &str) -> Result<String, ReadError> {
-    let pid = pid.parse().map_err(|_| ReadError::absent(fact, "this is no number of a process"))?;
+    let pid = pid.parse().map_err(|_| ReadError::absent(fact, "this is not a number of a process"))?;
     match exchange(pid, b"setup") {
         Ok(answer) if answer.is_empty() => {
             // It says so in its log only.

@@ -121,7 +121,7 @@ impl Source for Live {
         let (from, rest) = folders.nearest(path);
         let target =
             rustix::fs::readlinkat(from, rest, Vec::new()).map_err(|e| not_a_link(path, &e.into()))?;
-        target.into_string().map_err(|_| ReadError::malformed(path, "its target is no UTF-8"))
+        target.into_string().map_err(|_| ReadError::malformed(path, "its target is not UTF-8"))
     }
 
     fn exists(&self, path: &str) -> bool {
@@ -219,7 +219,7 @@ fn hypervisor() -> Option<String> {
 /// EINVAL of readlink(2) means that the file is there and is no link: as a link it is absent.
 pub(super) fn not_a_link(path: &str, error: &std::io::Error) -> ReadError {
     match error.raw_os_error() {
-        Some(libc::EINVAL) => ReadError::absent(path, "it is no symbolic link"),
+        Some(libc::EINVAL) => ReadError::absent(path, "it is not a symbolic link"),
         _ => ReadError::from_io(path, error),
     }
 }
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(Live::default().link("/proc/self").unwrap(), std::process::id().to_string());
         assert!(Live::default().link("/proc/stat").unwrap_err().is_absent());
         assert!(Live::default().read("/proc/nothing").unwrap_err().is_absent());
-        assert!(Live::default().read("/proc").is_err(), "a directory is no file");
+        assert!(Live::default().read("/proc").is_err(), "a directory is not a file");
         assert!(Live::default().list("/proc/stat").unwrap_err().is_absent());
     }
 

@@ -38,7 +38,7 @@ impl Netns {
             return Err(Fault::new(
                 Class::Usage,
                 format!("network namespace '{name}'"),
-                "it is no name",
+                "it is not a name",
                 "see `ip netns list`",
             ));
         }

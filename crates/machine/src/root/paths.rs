@@ -29,7 +29,8 @@ pub(super) fn locate(path: &Path) -> Result<Located<'_>, ReadError> {
         match component {
             Component::RootDir | Component::CurDir => {}
             Component::Normal(name) => {
-                let name = name.to_str().ok_or_else(|| ReadError::malformed(path, "its name is no UTF-8"))?;
+                let name =
+                    name.to_str().ok_or_else(|| ReadError::malformed(path, "its name is not UTF-8"))?;
                 located.push('/');
                 located.push_str(name);
             }

@@ -51,7 +51,7 @@ pub(crate) struct Route {
 
 /// Looks the route up, in the network namespace of this thread. `fact` is the whole name, for errors.
 pub(super) fn query(fact: &str, address: &str) -> Result<String, ReadError> {
-    let peer: IpAddr = address.parse().map_err(|_| ReadError::absent(fact, "this is no address"))?;
+    let peer: IpAddr = address.parse().map_err(|_| ReadError::absent(fact, "this is not an address"))?;
     let route = look_up(peer).map_err(|e| ReadError::from_io(fact, &e))?;
     serde_json::to_string(&route).map_err(|e| ReadError::malformed(fact, e))
 }

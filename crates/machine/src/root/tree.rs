@@ -197,7 +197,7 @@ impl Tree {
         match self.follow(path, true)? {
             Entry::Dir(names) => Ok(names.iter().cloned().collect()),
             Entry::Denied => Err(denied(path)),
-            Entry::File(_) | Entry::Link(_) => Err(ReadError::absent(path, "it is no directory")),
+            Entry::File(_) | Entry::Link(_) => Err(ReadError::absent(path, "it is not a directory")),
         }
     }
 
@@ -205,7 +205,7 @@ impl Tree {
     pub(crate) fn target(&self, path: &str) -> Result<String, ReadError> {
         match self.follow(path, false)? {
             Entry::Link(target) => Ok(target.clone()),
-            _ => Err(ReadError::absent(path, "it is no symbolic link")),
+            _ => Err(ReadError::absent(path, "it is not a symbolic link")),
         }
     }
 

@@ -294,7 +294,7 @@ fn level_and_kind(root: &Root, dir: &str) -> Result<(u32, CacheType), ReadError>
         "Data" => CacheType::Data,
         "Instruction" => CacheType::Instruction,
         "Unified" => CacheType::Unified,
-        other => return Err(ReadError::malformed(file, format!("'{other}' is no type of cache"))),
+        other => return Err(ReadError::malformed(file, format!("'{other}' is not a type of cache"))),
     };
     Ok((root.number(format!("{dir}/level"))?, kind))
 }
@@ -309,7 +309,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     };
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     let number: u64 =
-        plain.then(|| number.parse().ok()).flatten().ok_or_else(|| format!("'{text}' is no size"))?;
+        plain.then(|| number.parse().ok()).flatten().ok_or_else(|| format!("'{text}' is not a size"))?;
     number.checked_mul(1 << shift).ok_or_else(|| format!("'{text}' is too large"))
 }
 

@@ -64,7 +64,7 @@ impl<'a> Merging<'a> {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-+@".contains(letter);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             let remedy = "name a profile as 'tuned-adm list' does, or the path of its tuned.conf";
-            let cause = "this is no name of a profile";
+            let cause = "this is not a name of a profile";
             return Err(Fault::new(Class::Usage, format!("tuned profile '{name}'"), cause, remedy));
         }
         let mut was_read = false;
@@ -93,7 +93,9 @@ impl<'a> Merging<'a> {
     fn add(&mut self, name: &str, text: &str) -> Result<(), Fault> {
         self.count(name, text)?;
         let (sections, odd) = parse(text);
-        self.profile.not_read.extend(odd.iter().map(|line| format!("'{line}' of {name}: it is no option")));
+        self.profile
+            .not_read
+            .extend(odd.iter().map(|line| format!("'{line}' of {name}: it is not an option")));
         let main = sections.iter().find(|section| section.name == "main");
         if let Some(include) = main.and_then(|main| main.get("include")) {
             self.include(name, include)?;
@@ -170,7 +172,7 @@ impl<'a> Merging<'a> {
     fn include_variables(&mut self, path: &str) {
         let text = match path.starts_with('/') && !path.contains("${") {
             true => self.root.read(path).map_err(|e| e.why),
-            false => Err("it is no absolute path".to_string()),
+            false => Err("it is not an absolute path".to_string()),
         };
         match text {
             Ok(text) if text.len() <= LONGEST_BYTES => {
@@ -260,9 +262,9 @@ mod tests {
         for (name, why) in [
             ("lost", "nowhere"),
             ("none", "/usr/lib/tuned"),
-            ("../x", "no name"),
-            ("", "no name"),
-            ("a/b", "no name"),
+            ("../x", "not a name"),
+            ("", "not a name"),
+            ("a/b", "not a name"),
         ] {
             let fault = read(&root(), name).unwrap_err();
             assert!(fault.to_string().contains(why) && !fault.remedy.is_empty(), "{fault}");

@@ -183,7 +183,7 @@ impl Translation<'_> {
 fn sysctl_path(key: &str) -> Result<String, String> {
     let path = dots_for_slashes(key);
     match path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
-        true => Err("it is no name of a kernel setting".into()),
+        true => Err("it is not a name of a kernel setting".into()),
         false => Ok(format!("/proc/sys/{path}")),
     }
 }

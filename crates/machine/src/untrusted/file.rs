@@ -71,7 +71,7 @@ fn regular(path: &Path, flags: OFlags) -> io::Result<File> {
 
 /// Why a file is not opened, in words.
 pub(crate) const NOT_REGULAR: &str =
-    "it is no regular file but a device, a pipe, a socket or a link; such are not read";
+    "it is not a regular file but a device, a pipe, a socket or a link; these are not read";
 
 /// Opens for reading what a descriptor of `O_PATH` stands for, if it is a regular file: to open a device can act already,
 /// and a pipe waits for its writer. Nobody can put something else in its place in between.

@@ -40,8 +40,7 @@ pub fn can_be_had() -> Result<(), Fault> {
     }
     for needed in [own_binary()?, here()?] {
         if boot_parameters::is_in_memory(&needed) {
-            let cause =
-                "it lies in memory, and is gone when the machine is started again: the study could not go on";
+            let cause = "it is in memory, and is lost when the machine reboots: the study could not continue";
             let remedy = "begin the study from a folder on a disk, with a pinwise that is installed on one";
             return Err(Fault::new(Class::MachineLacks, needed.display(), cause, remedy));
         }
@@ -78,7 +77,7 @@ impl ResumeUnit {
         Err(Fault::new(
             Class::No,
             RESUME_UNIT,
-            "it was taken back while the study ran (pinwise undo), so the machine is not started again",
+            "it was undone while the study ran (pinwise undo), so the machine is not rebooted",
             format!("pinwise resume {}, with --reboot or without", self.case.display()),
         ))
     }
@@ -117,7 +116,7 @@ impl ResumeUnit {
         // Not in the case: where that is gone the service has to start all the same, to take everything back.
         let log = plain(&state.join("boots.log").display().to_string());
         Ok(format!(
-            "{HEAD}[Unit]\nDescription=pinwise goes on with the study in {}\nAfter={TARGET}\nRequiresMountsFor={}\n\n\
+            "{HEAD}[Unit]\nDescription=pinwise continues the study in {}\nAfter={TARGET}\nRequiresMountsFor={}\n\n\
              [Service]\nType=exec\nWorkingDirectory={}\nEnvironment={} {}\nExecStart={} resume {} --reboot\n\
              StandardOutput=append:{log}\nStandardError=append:{log}\n",
             plain(&case),

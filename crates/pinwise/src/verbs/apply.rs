@@ -28,39 +28,40 @@ const MANY: usize = 30;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise apply plan.toml --dry-run                  each file and call, old -> new; nothing is touched
-  pinwise apply plan.toml --confirm-within 60s       taken back by itself unless 'pinwise confirm' follows in time
-  pinwise apply plan.toml --persist                  also by files of the platform, so that it outlives a restart
+  pinwise apply plan.toml --dry-run                  show each file and call, old -> new; change nothing
+  pinwise apply plan.toml --confirm-within 60s       undone automatically unless 'pinwise confirm' follows in time
+  pinwise apply plan.toml --persist                  also write configuration files, so that it survives a reboot
   pinwise apply plan.toml --server nginx             'server' in the plan is this unit, process or cgroup
   pinwise apply --set process-affinity:4711=2-3      one setting, or several, without a file
-  pinwise undo                                       takes it back")]
+  pinwise undo                                       undo it")]
 pub struct Args {
-    /// The plan: a file of settings, by hand or from 'pinwise plan'
+    /// The plan: a file of settings, written by hand or by 'pinwise plan'
     #[arg(required_unless_present = "set")]
     plan: Option<PathBuf>,
-    /// A setting, in place of a plan; without TARGET of the whole machine. Several are applied in this order
+    /// A setting to apply, instead of a plan; without TARGET, for the whole machine. May be given several times; settings are applied in
+    /// this order
     #[arg(long, value_name = "KNOB[:TARGET]=VALUE", value_parser = one_setting, conflicts_with = "plan")]
     set: Vec<Planned>,
-    /// Show what would be done, and touch nothing
+    /// Show what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take everything back after this time unless 'pinwise confirm' comes before
+    /// Undo everything after this time unless 'pinwise confirm' comes first
     #[arg(long, value_name = "TIME", value_parser = length, conflicts_with = "dry_run")]
     confirm_within: Option<Duration>,
-    /// Also place files by which the platform brings it back: sysctl.d, tmpfiles.d, rules of udev, drop-ins of units
+    /// Also write the files by which the system restores the settings at boot: sysctl.d, tmpfiles.d, udev rules, drop-ins of units
     #[arg(long, conflicts_with = "confirm_within")]
     persist: bool,
-    /// In which form to persist
+    /// Form of the files that --persist writes
     #[arg(long = "as", value_enum, value_name = "FORM", requires = "persist", default_value_t)]
     form: PersistForm,
-    /// Leave out a setting that fails, instead of taking everything back
+    /// Leave out a setting that fails, instead of undoing everything
     #[arg(long)]
     keep_going: bool,
-    /// Change also what an earlier apply has set and could take back
+    /// Also change what an earlier apply has set and can still undo
     #[arg(long)]
     over: bool,
-    /// What 'server' in the plan stands for: a process number, a systemd unit, a cgroup, or another name that 'pinwise map --process'
-    /// takes
+    /// What 'server' in the plan refers to: a process number, a systemd unit, a cgroup, or any other name that 'pinwise map --process'
+    /// accepts
     #[arg(long, value_name = "WHAT")]
     server: Option<String>,
     /// Change nothing unless this process is still the same: its number, and its start in clock ticks after boot. For 'pinwise serve'
@@ -74,10 +75,10 @@ pub struct Args {
 /// The files that bring settings back.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum PersistForm {
-    /// Those of the platform
+    /// Files of the operating system: sysctl.d, tmpfiles.d, udev, systemd
     #[default]
     Platform,
-    /// A profile for tuned, to be chosen with tuned-adm beside another
+    /// A tuned profile, to select with tuned-adm in addition to another
     TunedProfile,
 }
 
@@ -190,9 +191,8 @@ fn can_be_confirmed(root: &Root, plan: &Plan) -> Result<(), Fault> {
         None => Ok(()),
         Some(setting) => {
             let object = format!("{} of {}", setting.knob, setting.target);
-            let cause = "it takes effect at a later start, when nobody waits for the confirmation any more";
-            let remedy =
-                "apply it by itself without --confirm-within; 'pinwise undo' takes it back at any time";
+            let cause = "it takes effect at the next boot, when nothing waits for the confirmation any more";
+            let remedy = "apply it by itself without --confirm-within; 'pinwise undo' undoes it at any time";
             Err(Fault::new(Class::Usage, object, cause, remedy))
         }
     }
@@ -227,9 +227,8 @@ fn one_setting(text: &str) -> Result<Planned, String> {
 
 /// Arms the revert, before anything is written; until when it can be confirmed.
 fn arm(hand: &mut Hand, within: Duration) -> Result<Instant, Fault> {
-    let exe = std::env::current_exe().map_err(|e| {
-        Fault::io("/proc/self/exe", &e, "mount /proc: the revert is started from this very file")
-    })?;
+    let exe = std::env::current_exe()
+        .map_err(|e| Fault::io("/proc/self/exe", &e, "mount /proc: the revert is started from this file"))?;
     // Taken first, so that this process stops before the revert begins.
     let deadline = Instant::now() + within;
     let ticks_per_s = rustix::param::clock_ticks_per_second();
@@ -251,7 +250,7 @@ fn stopped(
         return Some(Fault::new(Class::Interrupted, "apply", "stopped by a signal", ""));
     }
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-        let cause = "the time to confirm it was over before it was done";
+        let cause = "the time to confirm it ran out before the plan was fully applied";
         return Some(Fault::new(Class::No, "apply", cause, "give a longer --confirm-within"));
     }
     expected_process::check(root, expected).err()
@@ -277,8 +276,8 @@ fn conclude(
         }
         // Whoever sees only that it failed is not to think that nothing is in force.
         None if printed.is_err() => printed.map(|()| Answer::No).map_err(|fault| Fault {
-            cause: format!("{}; what was applied is in force all the same", fault.cause),
-            remedy: "see it with 'pinwise status', take it back with 'pinwise undo'".into(),
+            cause: format!("{}; what was applied is in force nevertheless", fault.cause),
+            remedy: "show it with 'pinwise status', undo it with 'pinwise undo'".into(),
             ..fault
         }),
         None if applied.left_out().next().is_some() || !applied.not_kept.is_empty() => Ok(Answer::No),

@@ -21,13 +21,13 @@ pub struct Args {
     /// Where to write: NAME.tar.zst, or a directory
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
-    /// Take a running server along, for 'pinwise map --from PATH --process ...'; may be given several times
+    /// Include a running server, for 'pinwise map --from PATH --process ...'. May be given several times
     #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB")]
     process: Vec<String>,
-    /// Take measured distances along: a file of 'pinwise noise --cores --memory --save FILE'
+    /// Include measured distances: a file written by 'pinwise noise --cores --memory --save FILE'
     #[arg(long, value_name = "FILE")]
     distances: Option<PathBuf>,
-    /// Keep host name, addresses, serial numbers and secrets of the command line instead of masking them
+    /// Do not mask the host name, addresses, serial numbers and secrets of the kernel command line
     #[arg(long)]
     unmasked: bool,
 }

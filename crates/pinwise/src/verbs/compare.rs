@@ -21,14 +21,14 @@ pub use captured::machine_at;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise compare cases/opteron cases/xeon                  how far each scales: per CPU, per GHz, at equal CPUs
+  pinwise compare cases/opteron cases/xeon                  how well each scales: per CPU, per GHz, at equal CPUs
   pinwise compare cases/before cases/after --format json | jq .arms
-No difference between cases is claimed: their trials share no block. To test one, study both placements in one case.")]
+It claims no difference between cases, because their trials share no block. To test one, study both in one case.")]
 pub struct Args {
-    /// The case folders, two or more; ratios are to the first
+    /// The case folders, two or more; ratios are relative to the first
     #[arg(required = true, num_args = 2.., value_name = "CASE")]
     cases: Vec<PathBuf>,
-    /// All that differs between the cases beside what was studied, with whole values
+    /// Show everything that differs between the cases beside what was studied, with full values
     #[arg(long)]
     full: bool,
     /// Form of the output

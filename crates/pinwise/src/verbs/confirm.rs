@@ -13,7 +13,7 @@ use crate::output::{self, Answer};
 Example:
   pinwise apply plan.toml --confirm-within 60s && pinwise confirm")]
 pub struct Args {
-    /// Only this session (pinwise status names them)
+    /// Confirm only this session (listed by 'pinwise status')
     #[arg(long)]
     session: Option<String>,
     /// Form of the output
@@ -32,9 +32,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     match args.format {
         Format::Json => output::json(&Document { confirmed })?,
         Format::Text => {
-            let lines = confirmed
-                .iter()
-                .map(|id| format!("Session {id} stays. Take it back with: pinwise undo --session {id}\n"));
+            let lines = confirmed.iter().map(|id| {
+                format!("Session {id} stays in force. Undo it with: pinwise undo --session {id}\n")
+            });
             output::text(&lines.collect::<String>())?;
         }
     }

@@ -31,41 +31,42 @@ Examples:
   pinwise diagnose --process nginx                  a unit, or the only process of that name
   pinwise diagnose --process 4711 --for 30s         a process and its descendants
   pinwise diagnose --process shop/web-7d9f          a Kubernetes pod of this node
-  pinwise diagnose --process all:redis-server       all processes of a name; job:4711 a job of Slurm
-  pinwise diagnose                                  the machine as a whole, whoever runs there
+  pinwise diagnose --process all:redis-server       all processes of that name; job:4711: a Slurm job
+  pinwise diagnose                                  the machine as a whole
   pinwise diagnose --process db --full              every cause with all its evidence
-  pinwise diagnose --process db --keep db.json      keeps what was seen, to be judged again elsewhere
+  pinwise diagnose --process db --keep db.json      save what was seen, to diagnose it again elsewhere
   pinwise diagnose --from db.json
   pinwise diagnose --replay RING --last 5m          what 'pinwise watch --record RING' recorded
-  pinwise diagnose --from web7.tar.zst              a machine that 'pinwise capture' kept: its settings, without a window
+  pinwise diagnose --from web7.tar.zst              a machine archived by 'pinwise capture': its settings only
   pinwise diagnose --process db --format json | jq '.causes[0]'
 
-Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU; without, the counters of /proc are judged, and what they
-cannot tell is named. What it finds is seen, not proved: 'pinwise study' measures whether a remedy helps.")]
+Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU. Without them only the counters of /proc are used,
+and the report names what they cannot show. Findings are observations, not proofs: 'pinwise study' measures whether a
+remedy helps.")]
 pub struct Args {
-    /// The server: a process number or name (all:NAME: all of that name), a systemd unit, the path of a cgroup, a container, a guest, a
-    /// Kubernetes pod (UID, NAME or NAMESPACE/NAME), a job of Slurm (job:NUMBER). Without it: the machine as a whole
+    /// The server: a process number or name (all:NAME: all processes of that name), a systemd unit, the path of a cgroup, a container, a
+    /// guest, a Kubernetes pod (UID, NAME or NAMESPACE/NAME), a Slurm job (job:NUMBER). Without it: the machine as a whole
     #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB")]
     process: Option<String>,
-    /// How long to look, as 30s, 200ms or 5m
+    /// How long to observe, such as 30s, 200ms or 5m
     #[arg(long = "for", value_name = "TIME", value_parser = window::length, default_value = USUAL)]
     window: Duration,
-    /// Every cause with all its evidence, and all that could not be seen
+    /// Show every cause with all its evidence, and everything that could not be seen
     #[arg(long)]
     full: bool,
-    /// Keep what was seen in this file
+    /// Save what was seen to this file
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     keep: Option<PathBuf>,
-    /// Judge what --keep kept, or a machine that was captured, instead of looking
+    /// Diagnose a file saved with --keep, or a captured machine, instead of this machine
     #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "window"])]
     from: Option<PathBuf>,
-    /// Judge what a recorder kept: the folder of 'pinwise watch --record'
+    /// Diagnose a recording: the folder of 'pinwise watch --record'
     #[arg(long, value_name = "RING", conflicts_with_all = ["process", "window", "from", "keep"])]
     replay: Option<PathBuf>,
-    /// Only the last part of the ring, as 5m
+    /// Only the last part of the recording, such as 5m
     #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["since", "until"])]
     last: Option<Duration>,
-    /// Only from this time on, in UTC: 10:00 (of the ring's last day), '2026-11-21 10:00:05' or @1795255205
+    /// Only from this time on, in UTC: 10:00 (on the last day of the recording), '2026-11-21 10:00:05' or @1795255205
     #[arg(long, value_name = "WHEN", requires = "replay")]
     since: Option<String>,
     /// Only up to this time
@@ -146,7 +147,7 @@ fn read(file: &Path) -> Result<Situation, Fault> {
     let not_kept = |why: &dyn std::fmt::Display| Fault::new(Class::Usage, file.display(), why, remedy);
     let situation: Situation = serde_json::from_slice(text.as_bytes()).map_err(|why| not_kept(&why))?;
     // In a situation of an older pinwise any part but the name may be missing. Without a name it is some other JSON file.
-    if situation.target.is_empty() { Err(not_kept(&"it does not say what it is of")) } else { Ok(situation) }
+    if situation.target.is_empty() { Err(not_kept(&"it does not name its target")) } else { Ok(situation) }
 }
 
 /// Whether a file begins as a JSON object does. No archive does.

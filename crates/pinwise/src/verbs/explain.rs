@@ -18,20 +18,20 @@ use crate::{conclusion, interrupt, run_case};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise explain cases/string-server-1              findings with their evidence
+  pinwise explain cases/string-server-1              list findings with their evidence
   pinwise explain cases/string-server-1 --arm 'cpu 0' --against 'cpu 1'
                                                      what makes the difference between two placements
   pinwise explain cases/string-server-1 --prove      move each cause, measure again, put it back")]
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Run the intervention of each finding as a small study; every change is taken back
+    /// Run the intervention of each finding as a small study; every change is undone
     #[arg(long)]
     prove: bool,
     /// Explain this arm
     #[arg(long, value_name = "ARM")]
     arm: Option<String>,
-    /// Against this one; without it: the baseline
+    /// Compare it with this arm. Without it: the baseline
     #[arg(long, value_name = "ARM", requires = "arm")]
     against: Option<String>,
     /// Form of the result on stdout
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let facts = Facts::read(&case)?;
     let provable = provable(&facts, args)?;
     if provable.is_empty() {
-        note!("pinwise: nothing of this case waits for a proof");
+        note!("pinwise: nothing in this case is left to prove");
     }
     let mut proofs = facts.proofs;
     for what in &provable {

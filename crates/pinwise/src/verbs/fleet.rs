@@ -22,7 +22,7 @@ Examples:
   pinwise fleet map --hosts hosts.toml -o fleet.parquet  hosts that ssh or srun reaches
   pinwise fleet study recipe.toml --hosts hosts.toml     one host of each shape, compared
   pinwise fleet apply plan.toml --hosts hosts.toml --waves 1,10%,100% --check 'curl -sf http://{host}/health'
-                                                         a plan in waves, undone where one does harm")]
+                                                         a plan in waves, undone if one does harm")]
 pub struct Args {
     /// What is asked of the hosts.
     #[command(subcommand)]
@@ -32,11 +32,11 @@ pub struct Args {
 // What can be asked of many hosts.
 #[derive(Debug, clap::Subcommand)]
 enum Question {
-    /// Group hosts by their shape, and list what deviates from what is usual within each group
+    /// Group hosts by their shape, and list how each deviates from what is usual in its group
     Map(map::Args),
-    /// Study one recipe on a host of each shape, and compare what came out
+    /// Run a recipe on one host of each shape, and compare the results
     Study(study::Args),
-    /// Apply a plan in waves of hosts, and undo it where a wave does harm
+    /// Apply a plan in waves of hosts, and undo it if a wave does harm
     Apply(apply::Args),
 }
 

@@ -20,9 +20,9 @@ Examples:
   pinwise list schemas                  the documents that --format json prints
   pinwise list schemas map              one of them as a JSON Schema; also by command: 'fleet map', report")]
 pub struct Args {
-    /// Which list
+    /// Which list to print
     what: What,
-    /// Of the schemas: print this one, by its id or by the command that prints such a document
+    /// With schemas: print this one, named by its id or by the command that prints such a document
     schema: Option<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
@@ -32,17 +32,17 @@ pub struct Args {
 /// The lists.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum What {
-    /// Settings that can be described, read and changed
+    /// Settings that pinwise can describe, read and change
     Knobs,
-    /// Counters that explain
+    /// Counters that explain differences
     Probes,
     /// Ways to drive a server
     Workloads,
-    /// Mechanisms that findings come from
+    /// Mechanisms behind findings
     Rules,
     /// Parts of the report
     Pages,
-    /// Machines whose shape a guest can take on
+    /// Machines whose shape a guest can have
     Shapes,
     /// JSON Schemas of what --format json prints
     Schemas,
@@ -156,15 +156,10 @@ fn schemas() -> Result<Vec<Row>, Fault> {
 fn one_schema(what: What, name: &str) -> Result<&'static str, Fault> {
     if !matches!(what, What::Schemas) {
         let remedy = "leave it out, or ask for a schema: pinwise list schemas NAME";
-        return Err(Fault::new(
-            Class::Usage,
-            name,
-            "only the list of schemas prints one of its entries",
-            remedy,
-        ));
+        return Err(Fault::new(Class::Usage, name, "only 'pinwise list schemas' takes a name", remedy));
     }
     schemas::find(name).map(|printed| printed.text).ok_or_else(|| {
-        let remedy = "see 'pinwise list schemas' for those that there are";
-        Fault::new(Class::Usage, name, "no document of --format json has this name", remedy)
+        let remedy = "'pinwise list schemas' shows them";
+        Fault::new(Class::Usage, name, "there is no schema with this name", remedy)
     })
 }

@@ -16,7 +16,7 @@ Examples:
   pinwise man | man -l -                        # the overview
   pinwise man --into /usr/local/share/man/man1  # pinwise.1, pinwise-study.1, ...: one page for every verb")]
 pub struct Args {
-    /// Write a page for pinwise and one for every verb into this folder, instead of printing the first one
+    /// Write a page for pinwise and one for each verb to this folder, instead of printing the first
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 }
@@ -49,7 +49,7 @@ fn write_all(command: &Command, folder: &Path) -> Result<(), Fault> {
     let file = folder.join(Man::new(command.clone()).get_filename());
     page(command)
         .and_then(|page| fs::write(&file, page))
-        .map_err(|e| Fault::io(file.display(), &e, "name a folder that exists and may be written to"))?;
+        .map_err(|e| Fault::io(file.display(), &e, "name an existing folder that you may write to"))?;
     let mut verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     verbs.try_for_each(|verb| write_all(verb, folder))
 }

@@ -27,15 +27,15 @@ Examples:
   pinwise map                                  this machine
   pinwise map --process nginx                  one server: a systemd unit, a process number, a cgroup
   pinwise map --process 4f2c0de9a1b2           a container by its id, or a guest by its name
-  pinwise map --process all:redis-server       all processes of a name; job:4711 a job of Slurm
+  pinwise map --process all:redis-server       all processes of that name; job:4711: a Slurm job
   pinwise map --format json | jq .irqs         for programs
   pinwise map --format json | jq .groups       CPUs by name: for --cpus, --cpu and recipes
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
   pinwise map --format html -o map.html        picture, sheet and interrupts on one page
-  pinwise map --device eth0                    one device: where it hangs, queues, interrupts
-  pinwise map --distances d.json               with what 'pinwise noise --cores --memory --save d.json' measured
+  pinwise map --device eth0                    one device: where it is attached, queues, interrupts
+  pinwise map --distances d.json               with distances from 'pinwise noise --cores --memory --save d.json'
   pinwise map --watch                          live: interrupts, softirqs and CPU time
-  pinwise map --from web7.tar.zst              a machine that pinwise capture took home
+  pinwise map --from web7.tar.zst              a machine archived by 'pinwise capture'
   pinwise map --diff before.tar.zst after.tar.zst")]
 pub struct Args {
     /// Read a captured directory or archive (.tar.zst, .tar.gz, .tar.bz2, .tar) instead of this machine
@@ -48,12 +48,12 @@ pub struct Args {
     watch: watch::Flags,
     #[command(flatten)]
     part: PartFlags,
-    /// One running server instead: its threads, where they may run, where its memory lies. A container by its id (8 digits of
-    /// it are enough) or what Docker or Podman calls it, a guest (virtual machine) by its name, a Kubernetes pod by its UID, name or
-    /// NAMESPACE/NAME, a job of Slurm by job:NUMBER, all processes of a name by all:NAME
+    /// Show one running server instead: its threads, where they may run, where its memory is. A container by its id (8 digits are enough)
+    /// or its name in Docker or Podman, a guest (virtual machine) by its name, a Kubernetes pod by its UID, name or NAMESPACE/NAME, a Slurm
+    /// job by job:NUMBER, all processes of a name by all:NAME
     #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB", conflicts_with = "part")]
     process: Option<String>,
-    /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
+    /// Show what changed between two captures, apart from counters and free memory; exit code 1 if anything did
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part", "process"])]
     diff: Option<Vec<PathBuf>>,
     /// Form of the output

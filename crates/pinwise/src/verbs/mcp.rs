@@ -42,14 +42,14 @@ const MOST_WORDS: usize = 300;
 #[command(after_help = "\
 Examples:
   pinwise mcp                            the machine: map, diagnose, watch, status, knobs
-  pinwise mcp /home/me/cases             the cases in that folder, too: cases, case, explain, compare
+  pinwise mcp /home/me/cases             also the cases in that folder: cases, case, explain, compare
 To register it in an assistant:
   {\"mcpServers\": {\"pinwise\": {\"command\": \"/usr/bin/pinwise\", \"args\": [\"mcp\", \"/home/me/cases\"]}}}
 
-All of its tools only read: none changes the machine, starts a load or writes a file. For a controlled measurement run
-'pinwise study' at a shell. It ends at the end of its standard input.")]
+All its tools are read-only: none changes the machine, starts a load or writes a file. For a controlled measurement run
+'pinwise study' in a shell. The server ends when its standard input ends.")]
 pub struct Args {
-    /// The folder below which the assistant may read cases; without it, none
+    /// Folder of the cases that the assistant may read. Without it: none
     #[arg(value_name = "DIR")]
     cases: Option<PathBuf>,
 }
@@ -59,12 +59,12 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let cases = args.cases.as_deref().map(CaseFolder::open).transpose()?;
     if stdin().is_terminal() {
         note!(
-            "pinwise: this speaks the Model Context Protocol on standard input, for an assistant; Ctrl-D ends it"
+            "pinwise: waiting for an assistant to speak the Model Context Protocol on standard input; Ctrl-D ends it"
         );
     }
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = built
-        .map_err(|error| Fault::io(OBJECT, &error, "see whether more files can be opened (ulimit -n)"))?;
+    let runtime =
+        built.map_err(|error| Fault::io(OBJECT, &error, "check the limit on open files (ulimit -n)"))?;
     let ended = runtime.block_on(until_the_end(Server::new(cases)));
     // Where standard input is no pipe, a thread that reads it cannot be stopped, and is not to be waited for.
     runtime.shutdown_background();

@@ -31,31 +31,31 @@ Examples:
   pinwise noise                                     each usable CPU for 10 s
   pinwise noise --cpu 2-3 --for 1m                  two CPUs; rare gaps take long windows
   pinwise noise --cpu isolated --for 1m             the isolated CPUs (docs/cpus.md)
-  pinwise noise --cpu 3 --fifo                      without ordinary tasks in the way (root)
-  pinwise noise --format json | jq '.verdict.classes' CPUs by what they are quiet enough for
-  pinwise noise --cores                             from CPU to CPU: how long a cache line takes
-  pinwise noise --memory                            from node to node: latency and bandwidth
+  pinwise noise --cpu 3 --fifo                      with real-time priority, undisturbed by ordinary tasks (root)
+  pinwise noise --format json | jq '.verdict.classes'  what each CPU is quiet enough for
+  pinwise noise --cores                             how long a cache line takes from CPU to CPU
+  pinwise noise --memory                            memory latency and bandwidth from node to node
   pinwise noise --cores --memory --save d.json      both, for 'pinwise map --distances d.json'
 
-A loop on each CPU reads the clock; where two readings are more than the threshold apart, something else had the CPU. What that was
-the kernel reports (BPF at its trace points: root, or CAP_BPF and CAP_PERFMON). Without, gaps are measured all the same, beside the
-counts of /proc. The CPUs are fully busy meanwhile. Threads of one core take turns.")]
+A loop on each CPU reads the clock; if two readings are more than the threshold apart, something else had the CPU. With root, or
+CAP_BPF and CAP_PERFMON, the kernel reports what that was (BPF at its trace points). Without them, gaps are still measured, and shown
+beside the counters of /proc. The CPUs are fully busy during the measurement. Threads of one core take turns.")]
 pub struct Args {
-    /// The CPUs: numbers (0-3,8) or the names of 'pinwise map' (node:0, 'l3:0 & smt:0', isolated); all that this process may use when
-    /// left out
+    /// CPUs to measure: numbers (0-3,8) or names from 'pinwise map' (node:0, 'l3:0 & smt:0', isolated). Without it: all that this process
+    /// may use
     #[arg(long, value_name = "CPUS")]
     cpu: Option<CpuChoice>,
-    /// How long each CPU is measured [default: 10s]; --cores and --memory: how long each of them takes [default: as long as the
-    /// number of pairs needs, seconds to minutes]
+    /// How long to measure each CPU [default: 10s]; with --cores and --memory, how long each of them takes [default: seconds to minutes,
+    /// depending on the number of pairs]
     #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
     window: Option<Duration>,
-    /// Run the loops with real-time priority (SCHED_FIFO, 1). Throttling and the fair server still give time to others
+    /// Run the loops with real-time priority (SCHED_FIFO, 1). Throttling and the fair server still give time to other tasks
     #[arg(long)]
     fifo: bool,
-    /// Gaps longer than this count: 100ns to 1s
+    /// Count gaps longer than this: 100ns to 1s
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = threshold)]
     threshold: Duration,
-    /// All CPUs at the same time, threads of one core too: one's work is then noise to the other
+    /// Measure all CPUs at the same time, also threads of one core, whose work then counts as noise to each other
     #[arg(long)]
     together: bool,
     #[command(flatten)]
@@ -120,7 +120,7 @@ fn fifo_warning(runtime: Option<&str>, period: Option<&str>) -> String {
         _ => format!("real-time tasks may be throttled ({RUNTIME} cannot be read)"),
     };
     format!(
-        "pinwise: --fifo: {throttling}, and from Linux 6.12 on a fair server gives ordinary tasks 5 % of a CPU; both show as other \
+        "pinwise: --fifo: {throttling}, and from Linux 6.12 on a fair server gives ordinary tasks 5 % of a CPU; both appear as other \
          tasks or as time off the CPU"
     )
 }

@@ -24,37 +24,37 @@ use owners_form::OwnersForm;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise plan cases/string-server-1 -o plan.toml    what was measured to be better, and causes that were proved
+  pinwise plan cases/string-server-1 -o plan.toml    what was measured to be better, and proved causes
   pinwise apply plan.toml --dry-run                  what it would do here
   pinwise plan cases/nginx-1 --as systemd --server nginx -o root     as drop-ins and files below the folder 'root'
   pinwise plan --from plan.toml --as tuned-profile   a plan file as a profile of tuned
-  pinwise plan --from plan.toml --as systemd --between 08:00-18:00 -o root     in force for these hours of each day
+  pinwise plan --from plan.toml --as systemd --between 08:00-18:00 -o root     in force during these hours of each day
   pinwise plan --from tuned:latency-performance -o tuned.toml        what a profile advises, as a plan
   pinwise plan --from perftune:dry-run.txt           what Scylla's perftune.py would set (its --dry-run)")]
 pub struct Args {
     /// The case folder
     #[arg(required_unless_present = "from")]
     case: Option<PathBuf>,
-    /// Instead of a case: tuned:PROFILE, a plan file (FILE.toml), the path of a tuned.conf, or perftune:FILE: options of Scylla's
-    /// perftune.py (perftune.yaml), or what it prints with --dry-run
+    /// Source of the plan instead of a case: tuned:PROFILE, a plan file (FILE.toml), the path of a tuned.conf, or perftune:FILE (options of
+    /// Scylla's perftune.py in perftune.yaml, or the output of its --dry-run)
     #[arg(long, value_name = "ADVICE", conflicts_with_all = ["case", "supported"])]
     from: Option<String>,
-    /// Write it in the form of whoever owns the machine; settings that the form cannot say are listed
+    /// Write the plan in the form of another tool; settings that the form cannot express are listed
     #[arg(long = "as", value_enum, value_name = "FORMAT", conflicts_with = "format")]
     form: Option<OwnersForm>,
-    /// The unit of systemd that 'server' in the plan stands for
+    /// The systemd unit that 'server' in the plan refers to
     #[arg(long, value_name = "UNIT", requires = "form")]
     server: Option<String>,
-    /// Put the plan in force for these hours of each day only, by timers (with --as systemd); over midnight where the first is later
+    /// Keep the plan in force only during these hours of each day, with timers (with --as systemd). May span midnight: 22:00-06:00
     #[arg(long, value_name = "HH:MM-HH:MM", requires = "form")]
     between: Option<Hours>,
-    /// Also causes that are supported by the evidence but were not proved
+    /// Include causes that the evidence supports but that were not proved
     #[arg(long)]
     supported: bool,
-    /// Where to write it, with --as the folder below which its files are put; standard output otherwise
+    /// Where to write the plan; with --as, the folder for its files. Without it: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Form of what is printed: the plan's own form (TOML), or JSON
+    /// Form of the output: the plan file itself (TOML), or JSON
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

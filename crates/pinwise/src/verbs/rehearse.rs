@@ -30,20 +30,20 @@ Examples:
   pinwise rehearse --like my-shape.toml --kernel rt-amd64 -- uname -v
   pinwise rehearse plan.toml                                  boot parameters, before the reboot of this machine
 
-A plan is booted before, with and after it; each of its parameters is judged by the kernel's own word, CPUs without a
-tick by counting under load beside an ordinary CPU. Exit code 1: not everything took effect, or something was left over.
-With a command the exit code is that of the command.
-A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
-Inside are busybox, or Debian with systemd, and pinwise and what --program names.";
+For a plan, the guest is booted three times: before the plan, with it, and without it again. Each parameter is checked
+against what the kernel reports; on CPUs without a tick, ticks are counted under load and compared with an ordinary CPU.
+Exit code 1: not everything took effect, or something was left over. With a command, its exit code is returned.
+The guest runs under QEMU's software emulation: which CPU gets what is realistic, how long anything takes is not.
+It contains busybox, or Debian with systemd, pinwise, and the programs named by --program.";
 
 // Flags of `pinwise rehearse`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 pub struct Args {
-    /// A plan with boot parameters (docs/rehearse.md) to try in place of a command
+    /// A plan with boot parameters (docs/rehearse.md) to try, instead of a command
     #[arg(value_name = "PLAN", required_unless_present = "command", conflicts_with = "command")]
     plan: Option<PathBuf>,
-    /// Shape of the guest: a name, a shape file NAME.toml, or a capture; without it that of this machine
+    /// Shape of the guest: a name, a shape file NAME.toml, or a capture. Without it: the shape of this machine
     #[arg(long, value_name = "SHAPE|FILE|CAPTURE")]
     like: Option<String>,
     /// Kernel parameters to add
@@ -52,38 +52,38 @@ pub struct Args {
     /// Kernel: a Debian flavour (amd64, rt-amd64) or package, fetched once; 'running'; or the path of an image
     #[arg(long, value_name = "KERNEL", default_value = "amd64")]
     kernel: String,
-    /// Time that the command has, s
+    /// Time limit for the command, s
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: u64,
     /// Memory of all nodes together, MB
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(192..=1_048_576))]
     memory: Option<u64>,
-    /// A file or folder of this machine that is copied to where the command runs; may be given several times
+    /// File or folder of this machine to copy to where the command runs. May be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
-    /// A program of this machine that is put into /bin with its libraries; may be given several times
+    /// Program of this machine to install in /bin with its libraries. May be given several times
     #[arg(long, value_name = "PATH")]
     program: Vec<PathBuf>,
-    /// What is around the command: busybox, up in seconds; or a Debian root with systemd, made once
+    /// Userland of the guest: busybox, which boots in seconds, or a Debian root with systemd, which is built once
     #[arg(long, value_enum, value_name = "KIND")]
     userland: Option<Kind>,
-    /// A package for the Debian root, which it implies; may be given several times
+    /// Package to install in the Debian root, which it implies. May be given several times
     #[arg(long, value_name = "PACKAGE")]
     with: Vec<String>,
-    /// A kernel module to load beyond the usual ones; may be given several times
+    /// Kernel module to load in addition to the usual ones. May be given several times
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
-    /// A TCP port of 127.0.0.1 here that leads to the same port in the guest, from when somebody listens there: for a server in a
-    /// guest. Cards then lead nowhere else
+    /// TCP port of 127.0.0.1 to forward to the same port in the guest, once something listens there. The guest's network cards then lead
+    /// nowhere else
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "plan")]
     forward: Option<u16>,
-    /// Folder for the files that the command leaves where it runs; for the maps and counts of a plan's boots
+    /// Folder for the files that the command leaves in its working directory, or for the maps and counts of a plan's boots
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Form of the output: text is what the command prints; json holds that with the exit code and times
+    /// Form of the output: text is what the command prints; json also has the exit code and times
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The command: one word is taken as the text of a shell script, several as a command line
+    /// The command: a single word is run as a shell script, several as a command line
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -182,7 +182,9 @@ fn can_be_forwarded(args: &Args, guest: &Guest, port: u16) -> Result<(), Fault> 
         (true, _) => {
             (format!("{} has no network card", guest.shape().name), "choose a shape with one: --like small")
         }
-        (_, true) => ("a Debian root does not report when somebody listens".into(), "take busybox"),
+        (_, true) => {
+            ("with a Debian root pinwise does not see when something listens".into(), "take busybox")
+        }
     };
     Err(Fault::new(Class::Usage, format!("--forward {port}"), cause, remedy))
 }
@@ -234,7 +236,7 @@ fn document<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Docum
 /// Copies what the command left.
 fn bring_back(outcome: &Outcome, to: &Path) -> Result<(), Fault> {
     for left in outcome.bring_back(to)? {
-        note!("pinwise: {} is neither a file nor a folder and was left", left.display());
+        note!("pinwise: {} is neither a file nor a folder, and was skipped", left.display());
     }
     Ok(())
 }

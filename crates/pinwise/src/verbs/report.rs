@@ -19,20 +19,20 @@ use crate::output::Answer;
 #[command(after_help = "\
 Examples:
   pinwise report cases/string-server-1                      the table, and report.html in the case
-  pinwise report cases/string-server-1 -o report.html       the report here, as for a case on a read-only file system
+  pinwise report cases/string-server-1 -o report.html       the report here, for example if the case is on a read-only file system
   pinwise report cases/string-server-1 --format json | jq .findings
-  pinwise report cases/string-server-1 --format parquet -o trials.parquet      a row for each trial (docs/tables.md)
+  pinwise report cases/string-server-1 --format parquet -o trials.parquet      one row for each trial (docs/tables.md)
   pinwise report cases/string-server-1 --format csv --table series > series.csv")]
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Where to write the report (HTML; report.html in the case otherwise), or with csv and parquet the table
+    /// Where to write the HTML report, or with csv and parquet the table. Without it: report.html in the case
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Form of the result on stdout; with csv and parquet nothing is written into the case
+    /// Form of the result on stdout; with csv and parquet, nothing is written into the case
     #[arg(long, value_enum, default_value_t)]
     format: Form,
-    /// Which table, with --format csv or parquet: trials if not given
+    /// Which table, with --format csv or parquet. Without it: trials
     #[arg(long, value_enum)]
     table: Option<Table>,
 }
@@ -47,7 +47,7 @@ enum Form {
     Json,
     /// One table for spreadsheets, RFC 4180.
     Csv,
-    /// The same for programs that plot, Apache Parquet.
+    /// One table in Apache Parquet, for programs that plot.
     Parquet,
 }
 
@@ -60,7 +60,7 @@ enum Table {
     Series,
     /// Latencies in the measured window.
     Latencies,
-    /// Where the time of server and load went, of observed trials.
+    /// Where the time of server and load went, in observed trials.
     Accounts,
     /// Counters of the kernel by CPU.
     Counters,

@@ -19,16 +19,15 @@ use crate::{interrupt, reboots, server_host};
 #[command(after_help = "\
 Examples:
   pinwise undo && pinwise resume cases/string-server-1      after a kill -9 in the middle of a trial
-  pinwise resume cases/string-server-1 --blocks +6          six blocks more, where the answer is undecided
+  pinwise resume cases/string-server-1 --blocks +6          add six blocks, if the answer is undecided
   pinwise resume cases/boots-1                              after the reboot that a study of boot parameters asked for")]
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Add this many blocks to those that the case has, and run them. They decide by themselves what is open; what was decided
-    /// before stays
+    /// Add this many blocks to the case, and run them. They decide, on their own, only what is still open; what was decided before stays
     #[arg(long, value_name = "+N")]
     blocks: Option<MoreBlocks>,
-    /// Of a study of boot parameters: reboot the machine whenever a trial needs another boot, until the study is done
+    /// For a study of boot parameters: reboot the machine whenever a trial needs other parameters, until the study is done
     #[arg(long)]
     reboot: bool,
     /// Form of the result on stdout
@@ -75,7 +74,7 @@ fn add(case: &mut Case, blocks: usize) -> Result<(), Fault> {
     let fewest = design::fewest_blocks(1, looks::set_aside(study.recipe.precision.alpha, nth as u32));
     if blocks < fewest {
         note!(
-            "pinwise: {blocks} blocks cannot decide anything by themselves: at least {fewest} are needed for one comparison"
+            "pinwise: {blocks} blocks cannot decide anything on their own: at least {fewest} are needed for one comparison"
         );
     }
     Ok(())

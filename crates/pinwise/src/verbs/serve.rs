@@ -42,19 +42,19 @@ const GRACE: Duration = Duration::from_secs(1);
 #[command(after_help = "\
 Examples:
   pinwise serve                                  the cases of this folder, and the machine as it is now
-  pinwise serve cases --listen 127.0.0.1:0       those of another folder, at a free port
+  pinwise serve cases --listen 127.0.0.1:0       the cases of another folder, on a free port
   sudo pinwise serve cases --allow-changes       plans can be applied, confirmed and undone from the page, too
-  ssh -L 9119:127.0.0.1:9119 HOST                on your own machine: the page of a server elsewhere
+  ssh -L 9119:127.0.0.1:9119 HOST                run on your own machine to open the page of a remote host
 
-It prints the address to open, which has a token in it: whoever has that address can look, and nobody else. Ctrl-C ends it.")]
+It prints the address to open. The address contains a token: only those who have it can open the page. Ctrl-C ends it.")]
 pub struct Args {
-    /// The folder whose cases are shown, and those of the folders in it
+    /// Folder of the cases to show, including its subfolders
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Where to listen: a loopback address, and 0 for any free port
+    /// Address to listen on: a loopback address, with port 0 for any free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9119")]
     listen: SocketAddr,
-    /// Let the page apply, confirm and undo plans (as root)
+    /// Let the page apply, confirm and undo plans; needs root
     #[arg(long)]
     allow_changes: bool,
 }
@@ -79,7 +79,7 @@ fn is_for_this_machine(listen: SocketAddr) -> Result<(), Fault> {
     if own.contains(&listen.ip()) {
         return Ok(());
     }
-    let cause = "the page is not encrypted, so it is for this machine alone: 127.0.0.1 or ::1";
+    let cause = "the page is not encrypted, so it is served only on this machine: 127.0.0.1 or ::1";
     let remedy = "leave --listen out, and on your own machine: ssh -L 9119:127.0.0.1:9119 HOST";
     Err(Fault::new(Class::Usage, format!("--listen {listen}"), cause, remedy))
 }
@@ -90,7 +90,7 @@ fn folder(dir: &Path) -> Result<PathBuf, Fault> {
     let folder = dir.canonicalize().map_err(|error| Fault::io(dir.display(), &error, remedy))?;
     match folder.is_dir() {
         true => Ok(folder),
-        false => Err(Fault::new(Class::Usage, dir.display(), "it is no folder", remedy)),
+        false => Err(Fault::new(Class::Usage, dir.display(), "it is not a folder", remedy)),
     }
 }
 
@@ -100,7 +100,7 @@ async fn serve(args: &Args, dir: PathBuf, stop: &AtomicBool) -> Result<(), Fault
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let served = Served::new(dir, Access::new(address.port(), args.allow_changes)?);
     if args.allow_changes && !served.access.is_root {
-        note!("pinwise: --allow-changes: this is not root, so that nothing can be changed; run it with sudo");
+        note!("pinwise: --allow-changes: not running as root, so nothing can be changed; run it with sudo");
     }
     if served.access.csrf.is_some() {
         served.changes.sweep();

@@ -18,12 +18,12 @@ const LONGEST_S: f64 = 3_600.0;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  pinwise ticks --cpu 1,2-3 --for 10s --spin 1      is the tick of CPUs 2 and 3 stopped when they are busy?")]
+  pinwise ticks --cpu 1,2-3 --for 10s --spin 1      does the tick of CPUs 2 and 3 stop while they are busy?")]
 pub struct Args {
-    /// The CPUs: numbers (0-3,8) or the names of 'pinwise map' (node:0, isolated)
+    /// CPUs: numbers (0-3,8) or names from 'pinwise map' (node:0, isolated)
     #[arg(long, value_name = "CPUS")]
     cpu: CpuChoice,
-    /// How long, s (above 0, at most 3600)
+    /// Length of the window, s (above 0, at most 3600)
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = length)]
     window: Duration,
     /// Keep each CPU busy with this many spinning threads for the window

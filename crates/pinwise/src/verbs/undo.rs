@@ -11,17 +11,17 @@ use crate::output::{self, Answer};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise undo                     everything that is outstanding, newest first
-  pinwise undo --to 1763700000-4711.3    what was done after act 3 of that session; the act itself stays
-  pinwise undo --force             also what somebody else has changed since")]
+  pinwise undo                     undo everything, newest first
+  pinwise undo --to 1763700000-4711.3    undo what came after act 3 of that session; the act itself stays
+  pinwise undo --force             also undo settings that something else has changed since")]
 pub struct Args {
-    /// Only this session (pinwise status names them)
+    /// Undo only this session (listed by 'pinwise status')
     #[arg(long)]
     session: Option<String>,
-    /// Only what was done after this session, or after this act of it
+    /// Undo only what was done after this session, or after this act of it
     #[arg(long, value_name = "SESSION[.ACT]", conflicts_with = "session")]
     to: Option<Point>,
-    /// Restore also what was changed by somebody else since
+    /// Also restore settings that something else has changed since
     #[arg(long)]
     force: bool,
     /// Form of the output

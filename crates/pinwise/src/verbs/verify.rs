@@ -17,12 +17,12 @@ use crate::{interrupt, run_case};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise verify cases/string-server-1                      what 'pinwise plan' makes of it, before and after
+  pinwise verify cases/string-server-1                      the plan that 'pinwise plan' makes from it
   pinwise verify cases/string-server-1 --plan plan.toml     another plan, in random order, with the study's controls")]
 pub struct Args {
     /// The case folder that the plan was made from
     case: PathBuf,
-    /// The plan; what 'pinwise plan CASE' makes of the case otherwise
+    /// The plan. Without it: the plan that 'pinwise plan CASE' makes
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
     /// Form of the output

@@ -93,7 +93,7 @@ fn namespaces_that_are_there_already_are_left_alone() {
     let there = namespaces();
     assert!(ip("netns del pinwise-load"));
     let said = String::from_utf8_lossy(&out.stderr);
-    assert!(!out.status.success() && said.contains("there already"), "{said}");
+    assert!(!out.status.success() && said.contains("already exists"), "{said}");
     assert_eq!(there, 1, "it stays, and its fellow was not made");
     bench.nothing_is_changed();
 }

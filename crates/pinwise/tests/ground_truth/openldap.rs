@@ -175,7 +175,7 @@ fn wrong_passwords_are_failures_and_never_a_faster_result() {
     let (completed, failed) = (figure(&half, "completed"), figure(&half, "failed_wrong_answer"));
     assert!(completed > 50.0 && (0.5..2.0).contains(&(failed / completed)), "{half:#}");
     let seconds = completed / figure(&half, "requests_per_s");
-    assert!((0.3..3.0).contains(&seconds), "what failed is no request of requests_per_s: {half:#}");
+    assert!((0.3..3.0).contains(&seconds), "what failed is not a request of requests_per_s: {half:#}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_study_goes_on_from_boot_to_boot_and_leaves_no_word() {
             has_disobeyed = true;
             let code = boot(&disk, "", "resume case").unwrap();
             let said = text(&disk, "said.txt");
-            assert!(code == 4 && said.contains("was started again without 'nosmt'"), "{code}: {said}");
+            assert!(code == 4 && said.contains("was rebooted without 'nosmt'"), "{code}: {said}");
             assert_eq!(text(&disk, "cmdline"), words, "nothing is changed");
         }
         let code = boot(&disk, words.trim(), "resume case").unwrap();

@@ -16,7 +16,7 @@ fn moment(outcome: &Outcome, name: &str) -> f64 {
 }
 
 fn ns(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// The row of CPU 3, which adds up; all others were online.

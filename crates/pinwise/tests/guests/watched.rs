@@ -19,7 +19,7 @@ fn count(outcome: &Outcome, name: &str) -> u64 {
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 fn rows<'a>(sheet: &'a Value, table: &str) -> &'a [Value] {

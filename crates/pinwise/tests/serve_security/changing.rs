@@ -138,7 +138,7 @@ fn apply_refuses_a_process_that_is_not_the_one_it_is_to_expect() {
         let refused = apply(start - 1, more);
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!((refused.status.code(), sleeper.cpus()), (Some(4), before.clone()), "{more:?}: {said}");
-        assert!(said.contains("its number is that of another process now"), "{more:?}: {said}");
+        assert!(said.contains("another process has its number now"), "{more:?}: {said}");
         assert_eq!(place.sessions(), 0, "{more:?}");
     }
     let applied = apply(start, &[]);

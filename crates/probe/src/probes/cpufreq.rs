@@ -55,7 +55,7 @@ impl Probe for Cpufreq {
                 Ok(Ok(khz)) => {
                     into.gauge(Row { name: NAME, label: "", unit: "kHz", kind: Kind::Gauge }, *cpu, khz)
                 }
-                Ok(Err(_)) => into.missing(path, "is no number"),
+                Ok(Err(_)) => into.missing(path, "is not a number"),
                 Err(missing) => into.note(missing),
             }
         }

@@ -100,7 +100,7 @@ fn book(root: &Root, states: &[State], into: &mut Rows) {
                     *rows.entry((&state.name, what, unit)).or_default().entry(state.cpu).or_insert(0) +=
                         value;
                 }
-                Ok(Err(_)) => into.missing(path, "is no number"),
+                Ok(Err(_)) => into.missing(path, "is not a number"),
                 Err(missing) => into.note(missing),
             }
         }

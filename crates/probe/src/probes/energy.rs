@@ -61,7 +61,7 @@ impl Probe for Energy {
 fn book(root: &Root, zone: &EnergyZone, into: &mut Rows) -> Result<(), Missing> {
     let path = zone.counter();
     let text = into.read(root, &path)?;
-    let uj = text.trim().parse::<u64>().map_err(|_| Missing::new(&path, "is no number"))?;
+    let uj = text.trim().parse::<u64>().map_err(|_| Missing::new(&path, "is not a number"))?;
     let kind = zone.max_energy_range_uj.map_or(Kind::Grows, Kind::EnergyUpTo);
     into.system(Row { name: &zone.id, label: &zone.name, unit: "uJ", kind }, uj);
     Ok(())
@@ -140,6 +140,6 @@ mod tests {
         let bad = Tree::new().file(&file("name"), "package-0\n").file(&file("energy_uj"), "12a\n");
         let mut rows = Rows::new(&Root::from_tree(bad.clone()), None);
         rows.begin_frame(1, 1, 0, true);
-        assert_eq!(Energy.read(&Root::from_tree(bad), &mut rows).unwrap_err().why, "is no number");
+        assert_eq!(Energy.read(&Root::from_tree(bad), &mut rows).unwrap_err().why, "is not a number");
     }
 }

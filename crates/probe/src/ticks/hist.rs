@@ -72,7 +72,7 @@ fn field<'a>(pair: &'a str, name: &str) -> Option<&'a str> {
 
 fn decimal(number: usize, name: &str, text: &str) -> Result<u64, Malformed> {
     let text = text.trim();
-    text.parse().map_err(|_| Malformed::new(number, name, format_args!("{text:?} is no number")))
+    text.parse().map_err(|_| Malformed::new(number, name, format_args!("{text:?} is not a number")))
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ Totals:
         for (bad, why) in [
             ("{ success: 0, dependency: 4 }", "no CPU"),
             ("{ common_cpu: 2, dependency: 4 }", "no success"),
-            ("{ common_cpu: x, success: 0, dependency: 4 }", "\"x\" is no number"),
+            ("{ common_cpu: x, success: 0, dependency: 4 }", "\"x\" is not a number"),
             ("{ common_cpu: 4294967296, success: 0, dependency: 4 }", "out of range"),
             ("{ common_cpu: 2, success: 0, dependency: 4 ", "no closing"),
         ] {

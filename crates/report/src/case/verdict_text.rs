@@ -40,7 +40,7 @@ fn answer(verified: &Verified) -> String {
         _ if !verified.not_as_asked.is_empty() => why("not everything reads back as the plan requested"),
         (Trust::Sound, Some(Verdict::NotAsAsked)) => why("the server did not run where the plan puts it"),
         (Trust::Sound, Some(Verdict::Better)) => "The gain is real".into(),
-        (Trust::Sound, Some(Verdict::Worse)) => "The plan makes it worse: take it back (pinwise undo)".into(),
+        (Trust::Sound, Some(Verdict::Worse)) => "The plan makes it worse: undo it (pinwise undo)".into(),
         (Trust::Sound, Some(Verdict::Equal)) => {
             "There is no gain: the plan makes no difference that matters".into()
         }

@@ -17,16 +17,10 @@ pub fn measure(seed: u64, studies: u64) -> Table {
     Table {
         title: "The dose".into(),
         remark: format!(
-            "{studies} studies a row, of two CPUs with {BLOCKS} blocks; a server that loses what is taken from it; seed {seed}. \
+            "{studies} studies per row, of two CPUs with {BLOCKS} blocks; a server that loses what is taken from it; seed {seed}. \
              In brackets: 95 % interval (Wilson)."
         ),
-        columns: vec![
-            "machine",
-            "taken",
-            "the interval of the loss holds what was taken",
-            "seen",
-            "said to help",
-        ],
+        columns: vec!["machine", "taken", "interval of the loss contains it", "detected", "called better"],
         rows: WORLDS.into_iter().flat_map(each).collect(),
     }
 }

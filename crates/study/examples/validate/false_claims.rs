@@ -24,17 +24,17 @@ pub fn measure(seed: u64, studies: u64) -> Table {
     Table {
         title: "False claims".into(),
         remark: format!(
-            "{studies} A/A studies a row: {COPIES} arms like the baseline, claims at {ALPHA} after Holm; seed {seed}. In brackets: 95 % interval (Wilson). \
-             Welch and hyperfine: one comparison of two identical commands, all runs of the one and then all of the other, as many runs each as the study has blocks."
+            "{studies} A/A studies per row: {COPIES} arms like the baseline, claims at {ALPHA} after Holm; seed {seed}. In brackets: 95 % interval (Wilson). \
+             Welch and hyperfine: one comparison of two identical commands, first all runs of one, then all runs of the other, each as often as the study has blocks."
         ),
         columns: vec![
             "machine",
             "blocks",
             "margin",
-            "pinwise: any better or worse",
-            "were there no controls",
+            "pinwise: says better or worse",
+            "without controls",
             "no claim: A/A differed",
-            "intervals that cover",
+            "interval coverage",
             "Welch p < 0.05",
             "hyperfine: 1 outside R ± s",
         ],

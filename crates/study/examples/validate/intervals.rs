@@ -25,18 +25,18 @@ pub fn curves(seed: u64, studies: u64) -> Table {
     Table {
         title: "Scaling curve".into(),
         remark: format!(
-            "{studies} studies a row, {SIZES:?} CPUs in each block, 299 resamples; how often each 95 % interval holds the truth. Peak quoted: the interval of b does not touch 0. Seed {seed}."
+            "{studies} studies per row, {SIZES:?} CPUs in each block, 299 resamples; how often each 95 % interval contains the truth. Peak reported: the interval of b excludes 0. Seed {seed}."
         ),
         columns: vec![
             "machine",
             "blocks",
             "a",
             "b",
-            "g held",
-            "a held",
-            "b held",
-            "X(12) held",
-            "peak quoted",
+            "g coverage",
+            "a coverage",
+            "b coverage",
+            "X(12) coverage",
+            "peak reported",
         ],
         rows,
     }
@@ -87,9 +87,9 @@ pub fn others(seed: u64, studies: u64) -> Table {
     Table {
         title: "Bootstrap and batch means".into(),
         remark: format!(
-            "{studies} studies a row; how often the 95 % interval holds the truth, among those that give one. Seed {seed}."
+            "{studies} studies per row; how often the 95 % interval contains the truth, among those that give one. Seed {seed}."
         ),
-        columns: vec!["what", "held", "gave one"],
+        columns: vec!["what", "coverage", "gave an interval"],
         rows,
     }
 }

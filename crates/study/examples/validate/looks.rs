@@ -57,19 +57,19 @@ pub fn measure(seed: u64, studies: u64) -> Table {
     Table {
         title: "Looks".into(),
         remark: format!(
-            "{studies} studies a cell, {}; signed-rank test with margin 0, Holm over the arms. Error: a study of identical arms claims anything, at any look. \
-             Found: the first arm is 5 % better and is claimed to be. Blocks: mean number until then, or to the end. \
-             Said to be equal: the first arm differs by just the margin and is called equal (level {ALPHA}, no Holm). Seed {seed}.",
+            "{studies} studies per cell, {}; signed-rank test with margin 0, Holm over the arms. Error: a study of identical arms makes any claim, at any look. \
+             Found: the first arm is 5 % better, and the study says so. Blocks: mean number until then, or to the end. \
+             Called equal: the first arm differs by exactly the margin and is called equal (level {ALPHA}, no Holm). Seed {seed}.",
             WORLDS[3].name
         ),
         columns: vec![
             "looks after blocks",
             "arms",
-            "error spread",
+            "alpha spending",
             "error",
             "found",
             "blocks",
-            "said to be equal",
+            "called equal",
         ],
         rows: rows.collect(),
     }

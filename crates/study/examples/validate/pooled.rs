@@ -36,16 +36,16 @@ pub fn measure(seed: u64, studies: u64) -> Table {
     Table {
         title: "Quantiles over all requests".into(),
         remark: format!(
-            "{studies} studies a row, 95 % intervals, 1,000 samples of blocks. *held*: two arms alike, how often the interval of the ratio \
-             has 1. *every run*, *few runs*: the tail of one arm is longer in every run, or in a quarter of its runs; how often the \
-             interval leaves 1 out. *pooled*: over all requests; *runs*: signed-rank over the quantiles of runs. Seed {seed}."
+            "{studies} studies per row, 95 % intervals, 1,000 samples of blocks. *coverage*: identical arms; how often the interval of the ratio \
+             includes 1. *every run*, *few runs*: the tail of one arm is longer in every run, or in a quarter of its runs; how often the \
+             interval excludes 1. *pooled*: over all requests; *runs*: signed-rank over the quantiles of runs. Seed {seed}."
         ),
         columns: vec![
             "quantile",
-            "requests a run",
+            "requests per run",
             "blocks",
-            "held, pooled",
-            "held, runs",
+            "coverage, pooled",
+            "coverage, runs",
             "every run, pooled",
             "every run, runs",
             "few runs, pooled",

@@ -138,7 +138,7 @@ fn played(study: &Resolved, machine: &mut Machine, restarts: bool) -> Case {
         match one_boot(dir.path(), machine, Restarts::ByHand) {
             Ok(true) => machine.restart(),
             Ok(false) => break,
-            Err(fault) if fault.cause == "killed" || fault.cause.contains("was started again without") => {
+            Err(fault) if fault.cause == "killed" || fault.cause.contains("was rebooted without") => {
                 if restarts || fault.cause != "killed" {
                     machine.restart();
                 }
@@ -224,14 +224,14 @@ fn several_trials_of_an_arm_in_a_boot_count_as_one() {
 fn what_does_not_go_across_boots_is_refused() {
     let boot = "[[factors]]\nkind = \"boot\"\nlevels = [{ words = \"\" }, { words = \"nosmt\" }]\n";
     for (text, why) in [
-        (format!("[server]\nrunning = \"4711\"\nport = 80\n{boot}"), "does not outlive"),
+        (format!("[server]\nrunning = \"4711\"\nport = 80\n{boot}"), "does not survive"),
         (
             format!(
                 "{boot}[[settings]]\nknob = \"boot-parameters\"\ntarget = \"machine\"\nvalue = \"nosmt\"\n"
             ),
             "kind boot",
         ),
-        ("[budget]\ntrials_a_boot = 2\n".into(), "across no boots"),
+        ("[budget]\ntrials_a_boot = 2\n".into(), "does not span reboots"),
         (boot.replace("words = \"\"", "name = \"x\", words = \" nosmt \""), "have the same words"),
         (
             format!("{boot}[[factors]]\nkind = \"places\"\nlevels = [{{ boot = \"nohz=off\" }}]\n"),

@@ -12,11 +12,11 @@ pub(super) fn storage(path: &Path, error: &io::Error) -> Fault {
         io::ErrorKind::StorageFull => "free some space; finished trials are kept",
         // What the kernel allows and OwnFolder does not.
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-            "look at it; where you trust what it says, put a file of your own in its place"
+            "check it; if you trust what it says, replace it with a file of your own"
         }
         io::ErrorKind::PermissionDenied => "choose a folder that you may write to with -o",
         io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system with -o",
-        _ => "look at the file and its folder; finished trials are kept",
+        _ => "check the file and its folder; finished trials are kept",
     };
     Fault::io(path.display(), error, remedy)
 }
@@ -27,7 +27,7 @@ pub(super) fn malformed(object: impl Display, why: impl Display) -> Fault {
         Class::Storage,
         object,
         format!("malformed: {why}"),
-        "restore the file from a copy, or run the study anew",
+        "restore the file from a copy, or run the study again",
     )
 }
 

@@ -35,7 +35,7 @@ impl Case {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Secrets::default()),
             read => read.map_err(|e| storage(&path, &e))?,
         };
-        let text = String::from_utf8(bytes).map_err(|_| malformed(path.display(), "it is no UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| malformed(path.display(), "it is not UTF-8"))?;
         Secrets::parse(&text).map_err(|why| malformed(path.display(), why))
     }
 

@@ -36,8 +36,10 @@ impl LiveBootLoader {
     /// For the study of the case in `dir`, by whose path its words are found again.
     pub fn of_case(dir: &Path) -> Result<Self, Fault> {
         let case = whole(dir)?;
-        let purpose =
-            format!("boot words of the study in {}; pinwise resume goes on after a restart", case.display());
+        let purpose = format!(
+            "boot parameters of the study in {}; pinwise resume continues after a reboot",
+            case.display()
+        );
         Ok(Self { placed: LedgerPurpose::by(purpose)? })
     }
 }
@@ -71,7 +73,7 @@ impl BootLoader for LiveBootLoader {
                     Class::MachineLacks,
                     receipt.object,
                     cause,
-                    "nothing was changed; look at it",
+                    "nothing was changed; check it",
                 ));
             }
         }
@@ -113,8 +115,9 @@ pub fn prepare(
         Readiness::ToPrepare => {}
     }
     if let Some(why) = boots::enough(&case.study, &case.trials, &case.asked_boots, now, restarts) {
-        let remedy = format!("see what its trials say, then go on manually: {}", resume_command(case.dir()));
-        return Err(Fault::new(Class::No, "starting the machine again", why, remedy));
+        let remedy =
+            format!("check the logs of its trials, then continue manually: {}", resume_command(case.dir()));
+        return Err(Fault::new(Class::No, "rebooting the machine", why, remedy));
     }
     if standing != Standing::Words(words.clone()) {
         loader.take_back()?;
@@ -132,10 +135,10 @@ fn came_up_otherwise(case: &Case, words: &[String], now: &Booted) -> Fault {
     let missing = now.missing_words(words);
     let cause = match missing.is_empty() {
         false => format!(
-            "the machine was started again without '{}', which is on the boot loader's lines: it read others, or another kernel's",
+            "the machine was rebooted without '{}', which is on the boot loader's lines: it read others, or another kernel's",
             missing.join(" ")
         ),
-        true => "the machine was started again with words of an earlier boot of this study, which pinwise has taken back".into(),
+        true => "the machine was rebooted with parameters of an earlier boot of this study, which pinwise has removed".into(),
     };
     let remedy = format!(
         "have the boot loader make its configuration anew (update-grub, grubby --info=ALL, kernel-install) and start the entry that it is \
@@ -173,7 +176,7 @@ pub fn can_be_had(study: &Resolved, machine: &Machine, case: &Path) -> Result<St
         return Err(Fault::new(
             Class::NotPermitted,
             "the boot loader",
-            "only root may change its words",
+            "only root may change its parameters",
             remedy,
         ));
     }

@@ -23,7 +23,7 @@ const NAME: &str = "breach.json";
 const MOST_BYTES: u64 = 64 << 10;
 
 const REMEDY: &str =
-    "look at it; if its arm did no harm, remove the file, and the trial is run again by 'pinwise resume'";
+    "check it; if its arm did no harm, remove the file, and 'pinwise resume' runs the trial again";
 
 /// A trial that a guard ended, as far as it was known then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ pub(super) fn keep(
     })?;
     // The folder itself is new.
     let written = trial.replace(NAME, &bytes).and_then(|()| above.sync());
-    written.map_err(|e| Fault::io(path.display(), &e, "free some space, then go on with pinwise resume"))
+    written.map_err(|e| Fault::io(path.display(), &e, "free some space, then continue with pinwise resume"))
 }
 
 /// The trial that a guard ended and that is in no list yet: the one that would be run next, if its breach is on disk.

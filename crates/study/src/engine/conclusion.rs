@@ -240,13 +240,13 @@ fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<()
         Some(value) => Err(Fault::new(
             Class::WorkloadFailed,
             format!("figure {}", recipe.metric),
-            format!("it is {value}, which no ratio can be taken of"),
-            "look at the trial's load.log: did the load reach the server?",
+            format!("it is {value}, from which no ratio can be computed"),
+            "check the trial's load.log: did the load reach the server?",
         )),
         None => Err(Fault::new(
             Class::Usage,
             format!("figure {}", recipe.metric),
-            "the load gives no figure of that name",
+            "the load reports no figure of that name",
             format!("choose with --metric from: {}", names.join(", ")),
         )),
     }
@@ -289,7 +289,7 @@ fn write_beside(dir: &OwnFolder, run: &Run, observation: &Observation) -> Result
     written.map_err(|e| Fault::io(dir.path().join(name).display(), &e, FULL))
 }
 
-const FULL: &str = "free some space, then go on with pinwise resume; finished trials are kept";
+const FULL: &str = "free some space, then continue with pinwise resume; finished trials are kept";
 
 /// Writes a file of a trial.
 ///

@@ -310,7 +310,7 @@ fn interruption(case: &Case) -> Fault {
             case.trials.len(),
             schedule::expected(&case.study, &case.trials)
         ),
-        format!("go on with: {}", resume_command(case.dir())),
+        format!("continue with: {}", resume_command(case.dir())),
     )
 }
 
@@ -328,7 +328,7 @@ fn in_trial(case: &Case, planned: &Planned<'_>, fault: Fault) -> Fault {
 fn kept_with(case: &Case, fault: Fault) -> Fault {
     let kept = match case.trials.len() {
         0 => String::new(),
-        n => format!("; {n} finished trials are kept, go on with: {}", resume_command(case.dir())),
+        n => format!("; {n} finished trials are kept, continue with: {}", resume_command(case.dir())),
     };
     Fault { remedy: format!("{}{kept}", fault.remedy), ..fault }
 }

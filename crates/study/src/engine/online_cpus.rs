@@ -39,7 +39,7 @@ fn none_left(gone: &CpuSet) -> Result<(), Fault> {
         Class::MachineLacks,
         format!("CPUs {}", gone.to_list()),
         "went offline during the trial, and the kernel moved what ran there; the trial does not count",
-        "set them online",
+        "bring them online",
     ))
 }
 

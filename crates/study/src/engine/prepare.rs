@@ -172,7 +172,7 @@ fn snapshot(root: &Root, mut machine: Machine, case: &Case) -> Result<(), Fault>
 
 /// A recipe that came out of a report.
 fn concealed(keys: &[String]) -> Fault {
-    let cause = format!("{CONCEALED} stands where a secret was left out");
+    let cause = format!("{CONCEALED} is in the place of a secret that was left out");
     let remedy = "write the secret itself, into a recipe that only you may read (chmod 600)";
     Fault::new(Class::Usage, keys.join(", "), cause, remedy)
 }
@@ -271,21 +271,17 @@ fn across_boots(recipe: &Recipe, arms: &[Arm]) -> Result<bool, Fault> {
     let wrong =
         |object: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, object, cause, remedy));
     if set_in_trials {
-        let remedy = "make a factor of kind boot of them (docs/boot.md)";
-        return wrong(
-            BOOT_PARAMETERS,
-            "no trial would see them: they take effect when the machine is started",
-            remedy,
-        );
+        let remedy = "turn them into a factor of kind boot (docs/boot.md)";
+        return wrong(BOOT_PARAMETERS, "no trial would see them: they take effect at boot", remedy);
     }
     if !across && recipe.budget.trials_a_boot > 1 {
         let remedy = "leave it out, or vary boot parameters (a factor of kind boot)";
-        return wrong("budget.trials_a_boot", "the study goes across no boots", remedy);
+        return wrong("budget.trials_a_boot", "the study does not span reboots", remedy);
     }
     let by_number = |running: &String| running.bytes().all(|byte| byte.is_ascii_digit());
     if across && recipe.server.running.as_ref().is_some_and(by_number) {
-        let cause = "a process does not outlive a restart of the machine";
-        return wrong("server.running", cause, "name a systemd unit that is started with the machine");
+        let cause = "a process does not survive a reboot";
+        return wrong("server.running", cause, "name a systemd unit that starts at boot");
     }
     Ok(across)
 }
@@ -299,7 +295,7 @@ fn without_memory(recipe: &Recipe, arms: &[Arm]) -> Result<(), Fault> {
         true => Err(Fault::new(
             Class::Usage,
             "memory",
-            "the server runs already, and where its memory comes from is said at its start",
+            "the server is already running, and where its memory comes from is set at its start",
             "move its pages with a factor of kind knob (process-memory-nodes of server), or have the study start it",
         )),
     }

@@ -23,8 +23,8 @@ pub fn open(case: &Case, name: &str, intervention: &Intervention) -> Result<Case
         false => Err(Fault::new(
             Class::Usage,
             earlier.dir().display(),
-            "an earlier proof with other arms lies there",
-            "remove that folder to prove the finding anew",
+            "there is an earlier proof with other arms",
+            "remove that folder to prove the finding again",
         )),
     }
 }

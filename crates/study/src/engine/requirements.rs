@@ -43,7 +43,7 @@ pub fn check(recipe: &Recipe) -> Result<(), Fault> {
             Class::MachineLacks,
             format!("load: {}", missing.fact),
             missing.why,
-            "install or make it, then run the study again",
+            "install or create it, then run the study again",
         )),
     }
 }

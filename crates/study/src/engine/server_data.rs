@@ -113,7 +113,7 @@ fn make(folder: &Path, server: &ServerSpec, hand: &mut Hand, stop: &AtomicBool) 
             return Err(Fault::new(Class::Interrupted, "study", "stopped", ""));
         }
         if began.elapsed().as_secs_f64() > server.prepare_timeout_s {
-            let cause = format!("still ran after {} s and was ended", server.prepare_timeout_s);
+            let cause = format!("was still running after {} s and was ended", server.prepare_timeout_s);
             return Err(Fault::new(Class::Usage, name, cause, "raise server.prepare_timeout_s"));
         }
         std::thread::sleep(LOOK_EVERY);

@@ -123,7 +123,7 @@ pub fn goes_across_no_boots(plan: &Plan) -> Result<(), Fault> {
     if plan.settings.iter().all(|planned| planned.knob != BOOT_PARAMETERS) {
         return Ok(());
     }
-    let cause = "they take effect when the machine is started, and a verification goes across no boots";
+    let cause = "they take effect at boot, and a verification does not span reboots";
     let remedy = "study them anew, alone: a recipe with a factor of kind boot and these words as its level (docs/boot.md); or take the \
                   setting out of the plan (--plan) and verify the rest under the kernel that runs";
     Err(Fault::new(Class::Usage, "plan: boot-parameters", cause, remedy))
@@ -136,7 +136,7 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
     let unknown = not_judged(plan);
     let pin = pin(plan)?;
     if before.is_empty() && pin.is_none() {
-        let cause = "no setting says what was before it, and none places the server: there is nothing to compare with";
+        let cause = "no setting gives the value before it, and none places the server: there is nothing to compare with";
         return Err(Fault::new(Class::Usage, "plan", cause, "add before = \"...\" to its settings"));
     }
     let of = |role: Role| study.iter().filter(move |arm| arm.role == role);
@@ -151,7 +151,7 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
             Class::Usage,
             "study",
             "has no baseline",
-            "run the study anew with this version",
+            "run the study again with this version",
         ));
     };
     let mis_tunings: Vec<Arm> =

@@ -110,7 +110,7 @@ fn parse(text: &str) -> Result<Expectation, String> {
     };
     let figure = name(figure)?;
     if figure.contains(char::is_whitespace) {
-        return Err(format!("'{figure}' is no name of a figure: it has a space"));
+        return Err(format!("'{figure}' is not the name of a figure: it has a space"));
     }
     let (number, times) = match right.split_once(" x ").or_else(|| right.split_once(" × ")) {
         Some((number, arm)) => (number, Some(name(arm)?)),
@@ -149,7 +149,7 @@ fn name(text: &str) -> Result<String, String> {
         None => text,
     };
     match bare.is_empty() || bare.contains('"') {
-        true => Err(format!("a name is expected where '{text}' stands")),
+        true => Err(format!("a name is expected instead of '{text}'")),
         false => Ok(bare.to_string()),
     }
 }

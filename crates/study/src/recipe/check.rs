@@ -44,7 +44,7 @@ impl Recipe {
         if let Some(twice) = self.factors.iter().map(Factor::name).find(|name| !names.insert(name.clone())) {
             let remedy =
                 "put their levels into one factor, or give factors of kind places or boot names of their own";
-            return Err(Fault::new(Class::Usage, format!("factor {twice}"), "it is there twice", remedy));
+            return Err(Fault::new(Class::Usage, format!("factor {twice}"), "it is given twice", remedy));
         }
         // What a key can be does not depend on factors, and with them each of many levels would be held against all.
         let without = Self { factors: Vec::new(), ..self.clone() };
@@ -81,11 +81,11 @@ impl Recipe {
         let mut places = places.flatten().chain([&self.baseline]).chain(&self.mis_tuning);
         if self.load_cpus.is_some() || places.any(|place| place.load.is_some()) {
             let remedy = "leave it out; CPUs of a load on another host are the key cpus of that host";
-            return usage("load CPUs", "they are CPUs of this host, and other hosts drive the load", remedy);
+            return usage("load CPUs", "they are CPUs of this host, but other hosts drive the load", remedy);
         }
         if self.server.pair || self.load.netns().is_some() {
             let remedy = "leave load.netns and server.pair out";
-            return usage("load.netns", "it is of this host, and other hosts drive the load", remedy);
+            return usage("load.netns", "it belongs to this host, but other hosts drive the load", remedy);
         }
         let also = self.also.iter().map(|also| &also.metric);
         also.chain([&self.metric]).try_for_each(|metric| hosts::check_load(&self.load, &self.hosts, metric))
@@ -151,7 +151,7 @@ impl Search {
     fn check(&self, recipe: &Recipe) -> Result<(), Fault> {
         let wrong = |key: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, key, cause, remedy));
         if self.server.contains(&0) {
-            return wrong("search.server", "a server on 0 CPUs is none", "leave the 0 out");
+            return wrong("search.server", "a server needs at least one CPU", "leave the 0 out");
         }
         if !recipe.budget.looks.is_empty() {
             let remedy =
@@ -163,7 +163,7 @@ impl Search {
             return wrong("expectations", "a search has no arms before it has run", remedy);
         }
         if recipe.asks_for_boots() {
-            let cause = "each of its trials would want a boot of its own";
+            let cause = "each of its trials would need its own boot";
             let remedy =
                 "search under the kernel that runs now, and study boot parameters with what was found";
             return wrong("search", cause, remedy);
@@ -196,7 +196,7 @@ impl Search {
         }
         if !self.server.is_empty() || !self.load.is_empty() {
             let remedy = "leave search.server and search.load out, or this";
-            return wrong("CPUs are not to be searched, and numbers of them are named", remedy);
+            return wrong("numbers of CPUs are named, but CPUs are not searched", remedy);
         }
         let moves_work = |factor: &&Factor| matches!(factor, Factor::Places(Places { levels, .. }) if levels.iter().any(|place| place.housekeeping.is_some()));
         if let Some(factor) = recipe.factors.iter().find(moves_work) {
@@ -294,14 +294,14 @@ mod tests {
         assert!(fault("[search]\n[budget]\nlooks = [4]\n").contains("budget.looks"));
         assert!(fault("[search]\ncpus = false\n").contains("search.cpus: without CPUs there is nothing"));
         let key = "[[factors]]\nkind = \"key\"\nkey = \"load.connections\"\nvalues = [1, 2]\n";
-        assert!(fault(&format!("[search]\ncpus = false\nserver = [1]\n{key}")).contains("numbers of them"));
+        assert!(fault(&format!("[search]\ncpus = false\nserver = [1]\n{key}")).contains("numbers of CPUs"));
         Recipe::from_toml(&format!("[search]\ncpus = false\n{key}"), "x").unwrap();
         assert!(fault("[search]\nserver = [0, 1]\n").contains("search.server"));
         assert!(fault("[search]\ntrials = 1\n").contains("search.trials"));
         let boot =
             "[search]\n[[factors]]\nkind = \"boot\"\nlevels = [{ words = \"\" }, { words = \"nosmt\" }]\n";
-        assert!(fault(boot).contains("a boot of its own"));
-        assert!(fault("[search]\n[baseline]\nboot = \"nosmt\"\n").contains("a boot of its own"));
+        assert!(fault(boot).contains("its own boot"));
+        assert!(fault("[search]\n[baseline]\nboot = \"nosmt\"\n").contains("its own boot"));
         let places = "[search]\n[[factors]]\nkind = \"places\"\nlevels = [{ memory = \"local\" }, { server = \"0\" }]\n";
         assert!(fault(places).contains("factor place"));
     }

@@ -33,7 +33,7 @@ const DIRTY_PAGES: Crossing =
 const KNOBS: &[(&str, Crossing)] = &[
     ("autogroup", AT_NEXT_WAKEUP),
     ("autogroup-nice", AT_NEXT_WAKEUP),
-    (machine::plan::BOOT_PARAMETERS, Outlasts("it takes effect when the machine is started")),
+    (machine::plan::BOOT_PARAMETERS, Outlasts("it takes effect at boot")),
     ("busy-poll", WithinSeconds("the next poll(2) goes by it")),
     ("busy-read", Outlasts("a socket takes it over when it is made, or from the listener that accepts it")),
     ("channels", Disturbs("the driver may take the interface down to change its queues")),

@@ -99,7 +99,7 @@ impl Factor {
         for (i, level) in levels.iter().enumerate() {
             if levels[..i].iter().any(|earlier| earlier.name == level.name) {
                 let cause = format!("two levels are called '{}'", level.name);
-                return Err(Fault::new(Class::Usage, object(), cause, "give each a name of its own"));
+                return Err(Fault::new(Class::Usage, object(), cause, "give each its own name"));
             }
         }
         Ok(())

@@ -42,7 +42,7 @@ impl Recipe {
     pub fn at_full_size(mut self) -> Result<Self, Fault> {
         let full = std::mem::take(&mut self.full);
         if full.is_empty() {
-            let remedy = "leave --full out, or say with --key what is to be larger";
+            let remedy = "leave --full out, or enlarge it with --key";
             return Err(Fault::new(Class::Usage, "--full", "this recipe has one size only", remedy));
         }
         self.overridden(&full)
@@ -119,7 +119,7 @@ fn put(whole: &mut Value, key: &str, value: Value) -> Result<(), Fault> {
             Fault::new(
                 Class::Usage,
                 format!("key {key}"),
-                "it leads into a value that is no table",
+                "it leads into a value that is not a table",
                 "shorten it",
             )
         })?;
@@ -182,7 +182,7 @@ mod tests {
         for (key, value, why) in [
             ("budget.blocks", Value::Integer(3), "no level may change it"),
             ("load.conections", Value::Integer(3), "conections"),
-            ("load.command.x", Value::Integer(3), "no table"),
+            ("load.command.x", Value::Integer(3), "not a table"),
             ("server.ready_timeout_s", Value::Integer(-4), "out of range"),
             ("server.port", Value::String("x".into()), ""),
         ] {

@@ -41,17 +41,25 @@ impl Recipe {
     fn check_server_and_load(&self) -> Result<(), Fault> {
         if self.server.running.is_none() {
             let remedy = "name the server: --running nginx.service";
-            return refused("own traffic", "only a server that runs already has traffic of its own", remedy);
+            return refused(
+                "own traffic",
+                "only a server that is already running has its own traffic",
+                remedy,
+            );
         }
         if !self.hosts.is_empty() {
             let remedy = "leave the hosts out: the clients of the server are its load";
-            return refused("hosts", "they would drive a load, and its own traffic is the load", remedy);
+            return refused(
+                "hosts",
+                "they would drive a load, but the load is the server's own traffic",
+                remedy,
+            );
         }
         let places = self.places();
         if self.load_cpus.is_some() || places.iter().any(|place| place.load.is_some()) {
             return refused(
                 "load CPUs",
-                "the clients of the server are not pinwise's to place",
+                "pinwise does not place the clients of the server",
                 "leave them out",
             );
         }
@@ -69,7 +77,7 @@ impl Recipe {
             false => Ok(()),
             true => refused(
                 "metric requests_per_s",
-                "how many requests come is for the clients to say, whatever the arm",
+                "the clients decide how many requests come, whatever the arm",
                 "decide by a latency (latency_p99_us) or by CPU time (cpu_us_per_request)",
             ),
         }
@@ -87,7 +95,7 @@ impl Recipe {
         }
         if self.search.is_some() {
             let remedy = "leave it out, and compare a few placements that are known to be good elsewhere";
-            return refused("search", "most of the placements that a search tries are bad ones", remedy);
+            return refused("search", "most placements that a search tries are bad", remedy);
         }
         if self.budget.observed_blocks.is_some_and(|blocks| blocks > 0) {
             let remedy =
@@ -102,8 +110,8 @@ impl Recipe {
             false => Ok(()),
             true => refused(
                 "factors",
-                "nothing is named that is varied, and each CPU in turn would have all of the traffic on one CPU",
-                "name it in a recipe ([[factors]]; docs/own-traffic.md), or say --cpus for each CPU in turn, or --aa 1 for nothing at all",
+                "nothing to vary is named, and each CPU in turn would put all of the traffic on one CPU",
+                "name it in a recipe ([[factors]]; docs/own-traffic.md), or use --cpus for each CPU in turn, or --aa 1 to vary nothing",
             ),
         }
     }
@@ -128,10 +136,12 @@ fn check_factor(factor: &Factor) -> Result<(), Fault> {
     let object = || format!("factor {}", factor.name());
     match factor {
         Factor::Memory(_) => refused(object(), LAUNCH, RESTART),
-        Factor::Boot(_) => refused(object(), "it takes effect when the machine is started", RESTART),
-        Factor::Key(_) => {
-            refused(object(), "keys say how server and load are started, and neither is", RESTART)
-        }
+        Factor::Boot(_) => refused(object(), "it takes effect at boot", RESTART),
+        Factor::Key(_) => refused(
+            object(),
+            "keys determine how server and load are started, and neither is started here",
+            RESTART,
+        ),
         Factor::Knob(Knob { knob, .. }) => check_knob(knob, object()),
         Factor::EachCpu(_)
         | Factor::AllAlike(_)
@@ -147,10 +157,14 @@ fn check_place(place: &Place) -> Result<(), Fault> {
         return refused(object(), LAUNCH, RESTART);
     }
     if place.boot.is_some() {
-        return refused(object(), "kernel parameters take effect when the machine is started", RESTART);
+        return refused(object(), "kernel parameters take effect at boot", RESTART);
     }
     if !place.keys.is_empty() {
-        return refused(object(), "keys say how server and load are started, and neither is", RESTART);
+        return refused(
+            object(),
+            "keys determine how server and load are started, and neither is started here",
+            RESTART,
+        );
     }
     place.settings.iter().try_for_each(check_setting)
 }
@@ -160,7 +174,7 @@ fn check_setting(setting: &Setting) -> Result<(), Fault> {
 }
 
 /// Why a memory policy does not cross over.
-const LAUNCH: &str = "where memory comes from is said when the server is started";
+const LAUNCH: &str = "where memory comes from is set when the server is started";
 
 /// What to do instead.
 const RESTART: &str =
@@ -214,7 +228,7 @@ mod tests {
     fn what_is_said_at_a_start_or_outlasts_its_trial_is_refused_with_the_reason() {
         for (more, why) in [
             ("factors = [{ kind = 'memory', policies = ['local'] }]", "started"),
-            ("factors = [{ kind = 'boot', levels = [{ words = 'nosmt' }] }]", "machine is started"),
+            ("factors = [{ kind = 'boot', levels = [{ words = 'nosmt' }] }]", "takes effect at boot"),
             (
                 "factors = [{ kind = 'key', key = 'variables.threads', values = [1] }]\nvariables = { threads = 1 }",
                 "neither is",

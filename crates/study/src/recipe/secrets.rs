@@ -164,7 +164,7 @@ impl Recipe {
             }
             if IN_THE_OPEN.iter().any(|open| is_below(open, mark) || is_below(mark, open)) {
                 let remedy =
-                    "give it to the program by its environment (server.env, load.env), and mark that";
+                    "pass it to the program in its environment (server.env, load.env), and mark that";
                 return wrong("the list of processes shows it", remedy);
             }
             let mut texts = 0;
@@ -187,7 +187,7 @@ impl Recipe {
                 Class::Usage,
                 format!("key {key}"),
                 "a level sets it, and it is a secret",
-                "say it once, for the whole study",
+                "set it once, for the whole study",
             )),
         }
     }

@@ -63,7 +63,7 @@ impl Symmetry {
             return Err(Fault::new(
                 Class::MachineLacks,
                 "CPUs of the machine",
-                "none is known to be online and allowed",
+                "no CPU is known to be online and allowed",
                 "map the machine again where /sys can be read, or widen the affinity of this shell",
             ));
         }

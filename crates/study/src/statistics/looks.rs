@@ -70,8 +70,8 @@ impl Looks {
             return Err(Fault::new(
                 Class::Usage,
                 format!("alpha {alpha}"),
-                "it is no level",
-                "give 0.05, say",
+                "it is not a level",
+                "give a value such as 0.05",
             ));
         }
         Ok(Self { blocks: blocks.to_vec(), alpha, spending })

@@ -69,7 +69,7 @@ pub fn hold(limit_us: u32) -> Fault {
 /// Forks the process that is to hold a limit (µs): this program with [`VERB`].
 pub fn fork_holder(limit_us: u32, marker: &str) -> Result<Box<dyn Gated>, Fault> {
     let exe = std::env::current_exe().map_err(|e| {
-        Fault::io("/proc/self/exe", &e, "mount /proc: the limit is held by a process of this very program")
+        Fault::io("/proc/self/exe", &e, "mount /proc: a process of this program holds the limit")
     })?;
     let argv = [&exe.display().to_string(), VERB, "--limit-us", &limit_us.to_string()].map(String::from);
     let launch = Launch {

@@ -80,7 +80,7 @@ fn words(range: &str) -> Result<Option<Vec<String>>, &'static str> {
     let (begin, end, step) = match parts[..] {
         [begin, end] => (begin, end, 1_usize),
         [begin, end, step] => {
-            (begin, end, step.parse::<usize>().map_err(|_| "the step of a range is no number")?)
+            (begin, end, step.parse::<usize>().map_err(|_| "the step of a range is not a number")?)
         }
         _ => return Err("a range is not of the form [FROM:TO]"),
     };

@@ -130,7 +130,7 @@ impl Value<'_> {
 
     fn port(&self) -> Result<u16, Fault> {
         match self.number::<u16>()? {
-            0 => Err(self.wrong("is no port", "write 1 to 65535")),
+            0 => Err(self.wrong("is not a port", "write 1 to 65535")),
             port => Ok(port),
         }
     }

@@ -135,7 +135,7 @@ fn what_is_not_there_or_malformed_is_named() {
         ("a{b=\"c\" 1\n", "neither a comma"),
         ("a{b=\"c\"}\n", "no value"),
         ("# TYPE a histogram\na_bucket 1\n", "without a bound"),
-        ("# TYPE a histogram\na_bucket{le=\"x\"} 1\n", "'x' is no number"),
+        ("# TYPE a histogram\na_bucket{le=\"x\"} 1\n", "'x' is not a number"),
         ("# TYPE a summary\na{quantile=\"0.5\"} 1\na{quantile=\"0.50\"} 1\n", "quantile twice"),
         ("# TYPE a gaugehistogram\na_bucket{le=\"+Inf\"} 1\n", "histogram of gauges"),
     ] {

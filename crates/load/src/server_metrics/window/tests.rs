@@ -38,13 +38,13 @@ fn a_reset_is_no_negative_rate_and_what_is_no_number_no_figure() {
     let counter = |value| number(value, Kind::Counter);
     let why = |from, to, seconds| figures(&counter(from), &counter(to), &of(""), seconds).unwrap_err().why;
     assert!(why(30.0, 10.0, 1.0).contains("reset"));
-    assert!(why(f64::NAN, 10.0, 1.0).contains("no counter"));
-    assert!(why(f64::INFINITY, f64::INFINITY, 1.0).contains("no counter"));
-    assert!(why(1.0, f64::INFINITY, 1.0).contains("no number"));
+    assert!(why(f64::NAN, 10.0, 1.0).contains("not a counter"));
+    assert!(why(f64::INFINITY, f64::INFINITY, 1.0).contains("not a counter"));
+    assert!(why(1.0, f64::INFINITY, 1.0).contains("not a number"));
     assert!(why(1.0, 2.0, 0.0).contains("no time"));
     assert!(why(1.0, 2.0, f64::NAN).contains("no time"));
     let gauge = number(f64::NAN, Kind::Gauge);
-    assert!(figures(&gauge, &gauge, &of(""), 1.0).unwrap_err().why.contains("no number"));
+    assert!(figures(&gauge, &gauge, &of(""), 1.0).unwrap_err().why.contains("not a number"));
 }
 
 #[test]

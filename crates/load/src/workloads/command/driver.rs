@@ -181,7 +181,7 @@ impl Workload for CommandLoad {
         let mut missing: Vec<Missing> = netns::missing(self.netns.as_deref()).into_iter().collect();
         let cwd = self.cwd.as_deref().unwrap_or(Path::new(""));
         if self.cwd.is_some() && !cwd.is_dir() {
-            let why = "it is no folder here: make it, or give another cwd";
+            let why = "it is not a folder here: make it, or give another cwd";
             missing.push(Missing::new(format!("folder {}", cwd.display()), why));
         }
         if let Some(program) = self.command.words().first().filter(|name| !program::is_there(name, cwd)) {

@@ -73,7 +73,7 @@ impl Extract {
                         n.as_f64().ok_or_else(|| format!("gives {n}, which is too large"))
                     }
                     Some(Value::String(text)) => number(name, text),
-                    Some(other) => Err(format!("gives {}, which is no number", kind(other))),
+                    Some(other) => Err(format!("gives {}, which is not a number", kind(other))),
                 }
             }
         }
@@ -268,13 +268,15 @@ Time per request:       0.084 [ms] (mean, across all concurrent requests)
         assert!(
             why(r"Requests/sec:\s+(\S+)", "unable to connect to 127.0.0.1:1").contains("matches nothing")
         );
-        assert!(why(r"Requests/sec:\s+(\S+)", "Requests/sec: -nan").contains("'-nan', which is no number"));
+        assert!(
+            why(r"Requests/sec:\s+(\S+)", "Requests/sec: -nan").contains("'-nan', which is not a number")
+        );
         assert!(why(r"Latency\s+(\S+)", WRK).contains("_us"));
-        assert!(why(r"(\S+)MB read", "47.7x7MB read").contains("no number"));
+        assert!(why(r"(\S+)MB read", "47.7x7MB read").contains("not a number"));
         assert!(why(r"Transfer/sec:\s+(\S+)", WRK).contains("only digits"));
         assert!(why(r"Requests/sec: [", WRK).contains("malformed"));
         assert!(why(r"Requests/sec", WRK).contains("no group"));
-        assert!(why(r"rate ()", "rate ").contains("no number"));
+        assert!(why(r"rate ()", "rate ").contains("not a number"));
     }
 
     #[test]
@@ -320,7 +322,7 @@ Time per request:       0.084 [ms] (mean, across all concurrent requests)
         assert_eq!(pointer("/jobs/0/human", text).unwrap(), 1200.0);
         assert_eq!(pointer("/jobs/0/iops", &format!("banner\n{text}")).unwrap(), 1234.5);
         assert!(pointer("/jobs/1/iops", text).unwrap_err().contains("leads to nothing"));
-        assert!(pointer("/jobs/0/name", text).unwrap_err().contains("no number"));
+        assert!(pointer("/jobs/0/name", text).unwrap_err().contains("not a number"));
         assert!(pointer("/jobs/0/none", text).unwrap_err().contains("null"));
         assert!(pointer("jobs", text).unwrap_err().contains("'/jobs'"));
         assert!(pointer("/jobs", "{torn").unwrap_err().contains("needs JSON"));

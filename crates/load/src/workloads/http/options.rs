@@ -73,7 +73,7 @@ impl HttpLoad {
                 return wrong("headers", format!("{name} is made by the load"), "leave it out");
             }
             if !is_token(name) || value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
-                return wrong("headers", format!("{name} or its value is no header field"), "correct it");
+                return wrong("headers", format!("{name} or its value is not a header field"), "correct it");
             }
         }
         if !(200..600).contains(&self.status) {

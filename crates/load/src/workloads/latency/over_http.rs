@@ -59,7 +59,7 @@ impl Dialogue for HttpEchoDialogue {
                     continue;
                 }
                 Ok(Some(body)) => format!("an answer has {} bytes, not {}", body.len(), self.message_bytes),
-                Err(why) => format!("what came is no answer of HTTP/1.1: {why}"),
+                Err(why) => format!("what came is not an answer of HTTP/1.1: {why}"),
             };
             news.push(News::Over(words));
             return came.len();

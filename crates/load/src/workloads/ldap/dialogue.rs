@@ -263,7 +263,7 @@ impl Dialogue for Ldap {
             let item = match message::read(&mut reader) {
                 Ok((id, said)) => self.take(id, said, out),
                 Err(Unreadable::Torn) => return came.len() - reader.0.len(),
-                Err(Unreadable::Malformed) => Some(News::Over("what came is no LDAP message".into())),
+                Err(Unreadable::Malformed) => Some(News::Over("what came is not an LDAP message".into())),
             };
             let Some(item) = item else { continue };
             self.step = match item {

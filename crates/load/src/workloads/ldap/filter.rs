@@ -114,7 +114,7 @@ fn item(text: &[u8], at: &mut usize) -> Result<Filter, String> {
     if !attribute.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b';')) || equals == 0
     {
         let (name, of) = (String::from_utf8_lossy(attribute), "equality, presence and substrings are known");
-        return Err(format!("at {at}: '{name}' is no attribute ({of})"));
+        return Err(format!("at {at}: '{name}' is not an attribute ({of})"));
     }
     let at_value = *at + equals + 1;
     *at = end;
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(why("uid=a"), "at 0: '(' is missing");
         assert_eq!(why("(uid=a"), "at 6: ')' is missing");
         assert_eq!(why("(uid=a)x"), "at 7: nothing may follow the last parenthesis");
-        assert!(why("(uid)").contains("'='") && why("(=a)").contains("no attribute"));
-        assert!(why("(uid>=3)").contains("'uid>' is no attribute"));
+        assert!(why("(uid)").contains("'='") && why("(=a)").contains("not an attribute"));
+        assert!(why("(uid>=3)").contains("'uid>' is not an attribute"));
         assert!(why("(&)").contains("at least one") && why("(a=**)").contains("'**'"));
         assert!(why(r"(a=\4)").contains("hexadecimal") && why(r"(a=\é0)").contains("hexadecimal"));
         assert!(why(r"(a=\+f)").contains("hexadecimal"));

@@ -157,7 +157,7 @@ impl OwnTrafficLoad {
             matches!(guard.figure.as_str(), "errors" | "failed") || guard.figure.ends_with("_errors");
         match metric {
             Some(metric) if is_count && metric.take != Some(Take::Count) => refused(
-                "a guard of errors compares how many there were, and its metric is no count",
+                "a guard of errors compares how many there were, and its metric is not a count",
                 "take the count: --metric 'NAME=SOURCE | count'",
             ),
             None if !OF_REQUESTS.contains(&guard.figure.as_str()) && !Guard::usual().contains(guard) => {
@@ -283,7 +283,7 @@ mod tests {
         }
         assert!(check("errors == 0", &[]).unwrap_err().cause.contains("never act"));
         assert!(check("queue_len <= 5", &[]).unwrap_err().cause.contains("never act"));
-        assert!(check("errors == 0", &[ERRORS]).unwrap_err().cause.contains("no count"));
+        assert!(check("errors == 0", &[ERRORS]).unwrap_err().cause.contains("not a count"));
         check("errors == 0", &[&format!("{ERRORS} | count")]).unwrap();
     }
 

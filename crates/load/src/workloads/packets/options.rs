@@ -122,7 +122,7 @@ impl PacketsLoad {
                 wrong("device", "pktgen sends through an interface", "name one: device = \"dummy0\"")
             }
             Send::Pktgen if self.device.len() > 15 || !is_name(&self.device) => {
-                wrong("device", "this is no name of an interface", "see 'ip link'")
+                wrong("device", "this is not a name of an interface", "see 'ip link'")
             }
             Send::Pktgen if self.rate_per_s.is_some() => {
                 wrong("rate_per_s", "pktgen is driven as fast as it can be here", "leave it out")

@@ -105,7 +105,7 @@ fn parsed(answer: &str) -> Result<Taken, String> {
         return Err(format!("it answered: {}", why.trim_end()));
     }
     let taken: Taken = serde_json::from_slice(answer.as_bytes())
-        .map_err(|why| format!("'{}' is no answer: {why}", answer.trim_end()))?;
+        .map_err(|why| format!("'{}' is not an answer: {why}", answer.trim_end()))?;
     match taken.window_ns {
         0 => Err("it watched for no time at all".into()),
         _ => Ok(taken),
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn an_answer_that_is_none_is_named() {
         assert!(parsed("error: say: watch SECONDS\n").unwrap_err().contains("it answered: say"));
-        assert!(parsed("").unwrap_err().contains("no answer"));
-        assert!(parsed("hello\n").unwrap_err().contains("'hello' is no answer"));
+        assert!(parsed("").unwrap_err().contains("not an answer"));
+        assert!(parsed("hello\n").unwrap_err().contains("'hello' is not an answer"));
         let empty = serde_json::to_string(&Taken::default()).unwrap();
         assert!(parsed(&empty).unwrap_err().contains("no time"));
     }

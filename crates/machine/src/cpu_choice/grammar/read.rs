@@ -229,7 +229,9 @@ fn kind_name(piece: Piece<'_>) -> Result<String, Wrong> {
     let is_plain = piece.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     match is_plain && piece.text.len() <= LONGEST_NAME {
         true => Ok(piece.text.to_string()),
-        false => Err(piece.wrong("it is no name of a kind of core: such have letters, digits, _ and - only")),
+        false => {
+            Err(piece.wrong("it is not a name of a kind of core: these have letters, digits, _ and - only"))
+        }
     }
 }
 
@@ -275,7 +277,7 @@ fn number(piece: Piece<'_>) -> Result<u32, Wrong> {
         return Err(piece.wrong("a number is missing here"));
     }
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(piece.wrong(format!("'{text}' is no number")));
+        return Err(piece.wrong(format!("'{text}' is not a number")));
     }
     let number = text.parse::<u32>().ok().filter(|number| *number < HIGHEST);
     number.ok_or_else(|| piece.wrong(format!("{text} is past {HIGHEST}")))

@@ -25,9 +25,9 @@ fn what_is_wrong_has_its_position() {
         ("0,0-9:3/2", 6, "0 < USED <= GROUP"),
         ("0-9:0/2", 4, "0 < USED <= GROUP"),
         ("0-9:1", 4, "not USED/GROUP"),
-        ("node:x", 5, "'x' is no number"),
+        ("node:x", 5, "'x' is not a number"),
         ("99999999", 0, "past"),
-        ("kind:per formance", 5, "no name of a kind"),
+        ("kind:per formance", 5, "not a name of a kind"),
         ("!!0", 1, "'!0' is neither"),
         ("all:0", 0, "'all' is neither"),
         ("Node:0", 0, "'Node' is neither"),
@@ -42,8 +42,8 @@ fn what_is_wrong_has_its_position() {
         ("(0)(1)", 3, "a comma or & is missing"),
         ("(0,) & (1 & )", 11, "a word is missing"),
         ("(node:0,(l3:0 & x))", 16, "'x' is neither"),
-        ("node:(0)", 5, "'(0)' is no number"),
-        ("0(1)", 0, "'0(1)' is no number"),
+        ("node:(0)", 5, "'(0)' is not a number"),
+        ("0(1)", 0, "'0(1)' is not a number"),
         ("!!(0)", 1, "'!(0)' is neither"),
     ] {
         let (position, cause) = wrong(text);

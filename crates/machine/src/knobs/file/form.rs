@@ -87,7 +87,7 @@ impl Form {
         let text = text.trim();
         match self {
             Form::Menu | Form::Choice(_) if text.is_empty() || text.contains(char::is_whitespace) => {
-                Err(format!("'{text}' is no single word"))
+                Err(format!("'{text}' is not a single word"))
             }
             // Written, the word stands alone; read, it stands in brackets.
             Form::Menu | Form::Choice(_) => Ok(text.to_string()),
@@ -112,7 +112,8 @@ impl Form {
                 match written.parse::<u64>() {
                     Ok(n) if n == 0 || n.is_power_of_two() => Ok(written),
                     _ => {
-                        Err(of.refused(format!("{value} is no power of two"), "0, or a power of two".into()))
+                        Err(of
+                            .refused(format!("{value} is not a power of two"), "0, or a power of two".into()))
                     }
                 }
             }
@@ -179,7 +180,7 @@ impl Setting<'_> {
 }
 
 fn number(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| format!("'{text}' is no whole number"))
+    text.parse().map_err(|_| format!("'{text}' is not a whole number"))
 }
 
 fn first_words(codes: &[(&str, &str)]) -> String {

@@ -92,7 +92,7 @@ pub(super) fn in_network<T>(
 ) -> Result<T, Fault> {
     let Some((netns, rest)) = target.split_once(':') else { return work(root, target, None) };
     if netns.is_empty() || netns == "." || netns == ".." || netns.contains('/') {
-        return Err(no_such(about, target, "what stands before the colon is no name of a namespace"));
+        return Err(no_such(about, target, "the text before the colon is not a name of a namespace"));
     }
     if !root.is_live() {
         let cause = format!("{} does not show network namespace {netns}", root.origin());

@@ -119,7 +119,7 @@ fn numbers_are_held_against_their_range() {
     assert_eq!(read("swappiness", "machine"), "60");
     assert_eq!(written("swappiness", "machine", "010"), "10");
     assert!(refused("swappiness", "machine", "201").contains("0 to 200"));
-    assert!(refused("swappiness", "machine", "lots").contains("no whole number"));
+    assert!(refused("swappiness", "machine", "lots").contains("not a whole number"));
     // The end of the range stands in a file beside it.
     assert!(refused("rt-runtime", "machine", "1000001").contains("-1 to 1000000"));
     assert_eq!(written("rt-runtime", "machine", "-1"), "-1");

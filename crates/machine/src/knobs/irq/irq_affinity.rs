@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_malformed_file_and_impossible_values_are_refused() {
         assert!(IrqAffinity.read(&root(), "5").unwrap_err().to_string().contains("/proc/irq/5"));
-        for (value, why) in [("", "empty"), ("x", "no number"), ("9", "not online"), ("0-9", "4-9")] {
+        for (value, why) in [("", "empty"), ("x", "not a number"), ("9", "not online"), ("0-9", "4-9")] {
             let fault = IrqAffinity.change(&root(), "38", value).unwrap_err();
             assert!(fault.cause.contains(why) && fault.object.contains("38"), "{fault}");
         }

@@ -82,7 +82,7 @@ fn parse(target: &str, value: &str) -> Result<BTreeSet<u32>, Fault> {
         list => {
             let irqs = CpuSet::from_list(list);
             let irqs =
-                irqs.map_err(|why| fault(target, format!("'{list}' is no list: {}", why.why), &form))?;
+                irqs.map_err(|why| fault(target, format!("'{list}' is not a list: {}", why.why), &form))?;
             Ok(irqs.iter().collect())
         }
     }
@@ -121,7 +121,7 @@ pub(in crate::knobs) mod tests {
         assert_eq!(acts("7,38"), []);
         assert_eq!(acts("38-39"), [act(39, true), act(7, false)]);
         assert_eq!(acts("none"), [act(7, false), act(38, false)]);
-        for (value, why) in [("", "nothing"), ("x", "no list"), ("38-40", "no IRQ 40")] {
+        for (value, why) in [("", "nothing"), ("x", "not a list"), ("38-40", "no IRQ 40")] {
             let fault = IrqbalanceBannedIrqs.change(&root, "machine", value).unwrap_err();
             assert!(fault.cause.contains(why), "{fault}");
         }

@@ -55,7 +55,7 @@ impl Knob for CpuDmaLatency {
             Ok(us) if us >= NO_LATENCY_LIMIT_US => Ok(UNLIMITED.into()),
             Ok(us) => Ok(us.to_string()),
             Err(_) => {
-                let cause = format!("'{told}' is no time");
+                let cause = format!("'{told}' is not a time");
                 Err(Fault::new(Class::Storage, "/dev/cpu_dma_latency", cause, "capture the machine again"))
             }
         }

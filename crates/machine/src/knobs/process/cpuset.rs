@@ -112,7 +112,9 @@ pub(in crate::knobs) fn existing(
 ) -> Result<String, Fault> {
     let plain = target.starts_with('/') && !target.split('/').any(|part| part == "." || part == "..");
     let found = if plain { path_of(root, target.trim_end_matches('/'), file) } else { None };
-    found.ok_or_else(|| no_such(about, target, "this is no directory of a cgroup with the cpuset controller"))
+    found.ok_or_else(|| {
+        no_such(about, target, "this is not a directory of a cgroup with the cpuset controller")
+    })
 }
 
 /// Refuses an empty set where the kernel would: a cgroup of version 1 has no parent's set to fall back on.

@@ -54,7 +54,8 @@ impl Knob for IoPriorityKnob {
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
         let threads = chosen(root, &ABOUT, target)?;
         let priority = parse(value).ok_or_else(|| {
-            let (object, cause) = (format!("{} of {target}", ABOUT.id), format!("'{value}' is no priority"));
+            let (object, cause) =
+                (format!("{} of {target}", ABOUT.id), format!("'{value}' is not a priority"));
             Fault::new(Class::Usage, object, cause, format!("write {}", ABOUT.unit))
         })?;
         Ok(threads.into_iter().map(|thread| Act::SetIoPriority { thread, priority }).collect())

@@ -56,7 +56,7 @@ pub(in crate::knobs) fn number_within(
     match value.trim().parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         parsed => {
-            let what = if parsed.is_ok() { "is out of range" } else { "is no whole number" };
+            let what = if parsed.is_ok() { "is out of range" } else { "is not a whole number" };
             let (object, cause) = (format!("{} of {target}", about.id), format!("'{value}' {what}"));
             Err(Fault::new(Class::Usage, object, cause, format!("write a number from {least} to {most}")))
         }

@@ -85,7 +85,7 @@ pub fn parse(value: &str) -> Result<Scheduling, String> {
         "fifo" => within(1, 99).map(|priority| Scheduling::Fifo { priority }),
         "rr" => within(1, 99).map(|priority| Scheduling::RoundRobin { priority }),
         "idle" if number.is_empty() => Ok(Scheduling::Idle),
-        _ => Err(format!("'{value}' is no policy")),
+        _ => Err(format!("'{value}' is not a policy")),
     }
 }
 

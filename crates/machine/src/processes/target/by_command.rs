@@ -66,8 +66,7 @@ fn choice(root: &Root, asked: &str, several: &[&Seen]) -> Fault {
     if more > 0 {
         cause = format!("{cause}, and {more} more");
     }
-    let remedy =
-        format!("give the number or cgroup of the one that is meant, or {ALL}{asked} for all of them");
+    let remedy = format!("give the number or cgroup of the one you mean, or {ALL}{asked} for all of them");
     Fault::new(Class::Usage, format!("process {asked}"), cause, remedy)
 }
 

@@ -172,6 +172,6 @@ fn several(asked: &str, containers: &[Same<'_>], guests: &[Guest], pods: &[&Pod]
     if more > 0 {
         cause = format!("{cause}, and {more} more");
     }
-    let remedy = "give more digits of the id, NAMESPACE/NAME of the pod, the path of the cgroup that is meant, or the number of the process";
+    let remedy = "give more digits of the id, NAMESPACE/NAME of the pod, the path of the cgroup you mean, or the number of the process";
     Fault::new(Class::Usage, format!("server {asked}"), cause, remedy)
 }

@@ -76,7 +76,7 @@ fn a_unit_that_is_not_there_gets_near_names() {
     let fault = refused(&v2(), "postgresql");
     assert_eq!(fault.class, Class::MachineLacks);
     assert!(fault.remedy.contains("postgresql@15-main.service"), "{fault}");
-    assert!(refused(&v2(), "ngnix.service").remedy.contains("near it: nginx.service"));
+    assert!(refused(&v2(), "ngnix.service").remedy.contains("similar names: nginx.service"));
     assert!(refused(&v2(), "oracle").remedy.contains("number of a process"));
     let fault = refused(&v2(), "x");
     assert!(fault.class == Class::Usage && fault.cause.contains("user@1.service"), "{fault}");
@@ -230,7 +230,7 @@ fn containers_by_what_their_engine_calls_them() {
     assert_eq!(find(&named, "web").unwrap().pids, [40]);
     assert_eq!(find(&named, &ID[..12]).unwrap().pids, [30], "its id as before");
     let fault = find(&named, "shop-dc").unwrap_err();
-    assert!(fault.remedy.contains("near it: shop-db"), "{fault}");
+    assert!(fault.remedy.contains("similar names: shop-db"), "{fault}");
     let fault = find(&root("web", "web"), "web").unwrap_err();
     assert!(fault.class == Class::Usage && fault.cause.contains("several of this name"), "{fault}");
     assert_eq!(find(&root("nginx", "web"), "nginx").unwrap().pids, [700, 701, 702], "a unit is nearer");
@@ -369,7 +369,7 @@ fn pods_that_have_ended_and_folders_of_another_form() {
     assert_eq!(pids(&tree, "web-7d9f"), [31, 32, 30], "the one before it has logs and no cgroup");
     assert_eq!(refused(&tree, &old).class, Class::MachineLacks);
     assert!(
-        refused(&tree, "web-7d9e").remedy.contains("near it: web-7d9f;"),
+        refused(&tree, "web-7d9e").remedy.contains("similar names: web-7d9f;"),
         "{}",
         refused(&tree, "web-7d9e")
     );
@@ -406,7 +406,7 @@ fn guests_by_the_name_in_their_cgroup_or_on_their_own_command_line() {
     let found = find(&root("test1"), "test1").unwrap();
     assert_eq!((found.pids, found.unit, found.cgroup), (vec![600, 601], None, None));
     let fault = find(&root("test1"), "test2").unwrap_err();
-    assert!(fault.remedy.contains("near it: test1;"), "{fault}");
+    assert!(fault.remedy.contains("similar names: test1;"), "{fault}");
     assert_eq!(
         find(&root("nginx"), "nginx").unwrap().unit.as_deref(),
         Some("nginx.service"),

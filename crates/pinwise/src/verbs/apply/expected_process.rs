@@ -38,10 +38,10 @@ pub fn check<'a>(root: &Root, expected: impl IntoIterator<Item = &'a ProcessRef>
 
 fn ended(pid: u32, is_another: bool) -> Fault {
     let cause = match is_another {
-        true => "it has ended since the plan was shown, and its number is that of another process now",
+        true => "it has ended since the plan was shown, and another process has its number now",
         false => "it has ended since the plan was shown",
     };
-    let remedy = "make the plan again for the process that is meant; a systemd unit can be named as well";
+    let remedy = "make the plan again for the intended process, or name a systemd unit";
     Fault::new(Class::MachineLacks, format!("process {pid}"), cause, remedy)
 }
 

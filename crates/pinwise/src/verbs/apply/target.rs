@@ -33,7 +33,7 @@ fn each_process(root: &Root, planned: &Planned, server: Option<&str>) -> Result<
         (SERVER, Some(server)) => server,
         (target, None) if said || of_guest => {
             let object = format!("{} of {target}", planned.knob);
-            let cause = "the plan is for a server, and which that is has not been said";
+            let cause = "the plan is for a server, but no server was named";
             return Err(Fault::new(Class::Usage, object, cause, "add --server UNIT, or --server PID"));
         }
         (target, _) => target,

@@ -52,7 +52,7 @@ pub fn machine_at(capture: &Path) -> Result<Captured, Fault> {
     let root = Root::at(capture)?;
     let machine = Machine::read(&root);
     if machine.cpus.is_empty() {
-        let cause = "it has no CPU, so it is no capture of a machine";
+        let cause = "it has no CPU, so it is not a capture of a machine";
         let remedy = "capture the machine again with 'pinwise capture'";
         return Err(Fault::new(Class::Storage, capture.display(), cause, remedy));
     }
@@ -72,7 +72,7 @@ mod tests {
         let of_fixture = captured(Path::new(capture)).unwrap();
         assert!(!of_fixture.machine.cpus.is_empty(), "{of_fixture:?}");
         let folder = tempfile::tempdir().unwrap();
-        assert!(captured(&folder.path().join("b.tar.zst")).unwrap_err().contains("no capture"));
+        assert!(captured(&folder.path().join("b.tar.zst")).unwrap_err().contains("not a capture"));
         let damaged = folder.path().join("c.tar.zst");
         std::fs::write(&damaged, "not an archive").unwrap();
         assert!(captured(&damaged).is_err());

@@ -41,50 +41,50 @@ Examples:
   pinwise fleet apply plan.toml --hosts hosts.toml --check 'curl -sf http://{host}/health' --dry-run
                                                     the waves, and what would be done on each host
   pinwise fleet apply plan.toml --hosts hosts.toml --waves 1,10%,100% --check 'curl -sf http://{host}/health'
-                                                    one host, a tenth, all; undone on all where a check fails
+                                                    one host, a tenth, all; undone on all if a check fails
   pinwise fleet apply plan.toml --hosts hosts.toml --waves 2,100% --verify cases/web-1 --settle 5m
-                                                    before it is applied to a host, trials there must show the gain")]
+                                                    trials on each host must show the gain before it is applied there")]
 pub struct Args {
-    /// The plan: a file of settings, by hand or from 'pinwise plan'
+    /// The plan: a file of settings, written by hand or by 'pinwise plan'
     plan: PathBuf,
     #[command(flatten)]
     hosts: HostFlags,
-    /// How many hosts have the plan after each wave: numbers and percentages that increase. The last need not be 100%
+    /// How many hosts have the plan after each wave: increasing numbers and percentages. The last need not be 100%
     #[arg(long, value_name = "WAVES", default_value = "1,10%,100%")]
     waves: Waves,
-    /// Command that is run here for each host of a wave, {host} and {destination} filled in; another exit code than 0 is harm. No shell
-    /// runs it
+    /// Command to run here for each host of a wave, with {host} and {destination} filled in; an exit code other than 0 means harm. It is
+    /// run without a shell
     #[arg(long, value_name = "CMD")]
     check: Option<String>,
-    /// Case whose trials are run on each host before the plan is put in force there; that they do not show it to be better is harm. May
-    /// be given several times
+    /// Case whose trials are run on each host before the plan is applied there; if they do not show it to be better, that counts as harm.
+    /// May be given several times
     #[arg(long, value_name = "CASE")]
     verify: Vec<PathBuf>,
     /// How long the hosts of a wave settle before they are checked
     #[arg(long, value_name = "TIME", value_parser = length, default_value = "30s")]
     settle: Duration,
-    /// After this time a host takes the plan back by itself, unless its wave was confirmed before
+    /// Time after which a host undoes the plan by itself, unless its wave was confirmed before
     #[arg(long, value_name = "TIME", value_parser = length, default_value = "10m")]
     confirm_within: Duration,
     /// On harm, leave the plan in force on the hosts of earlier waves
     #[arg(long)]
     keep_earlier_waves: bool,
-    /// Leave out hosts that are built otherwise than the machine of the plan, or cannot be read, instead of refusing all
+    /// Leave out hosts that cannot be read or are not built like the machine of the plan, instead of refusing all
     #[arg(long)]
     skip_unlike: bool,
-    /// Case or capture of the machine that the plan is for; without it: the plan's own case. A plan without one is for the most usual host
+    /// Case or capture of the machine that the plan is for. Without it: the case that the plan names, or else the most common host
     #[arg(long, value_name = "CASE|CAPTURE")]
     like: Option<PathBuf>,
-    /// What 'server' in the plan stands for on each host, as for 'pinwise apply': a systemd unit, a cgroup, a name
+    /// What 'server' in the plan refers to on each host, as for 'pinwise apply': a systemd unit, a cgroup, a name
     #[arg(long, value_name = "WHAT")]
     server: Option<String>,
-    /// Hosts of a wave at the same time
+    /// Number of hosts of a wave to change at the same time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     parallel: u16,
-    /// Show the waves and what would be done on each host, and touch nothing
+    /// Show the waves and what would be done on each host, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Form of what is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let targets = targets::find(&args.hosts, &plan, args.like.as_deref(), args.skip_unlike, &interrupted)?;
     let Targets { hosts, unlike, not_read } = targets;
     let waves = args.waves.of(hosts.len()).map_err(|why| {
-        Fault::new(Class::Usage, "--waves", why, "give waves that increase for this number of hosts")
+        Fault::new(Class::Usage, "--waves", why, "give waves that increase with this number of hosts")
     })?;
     let mut hosts = RemoteHosts::new(hosts, orders, interrupted)?;
     if args.dry_run {
@@ -131,25 +131,23 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 /// Nothing says whether a host is well, or what does makes no sense; the plan cannot be taken back in time; a case cannot be read.
 fn orders(args: &Args, plan: &Plan) -> Result<Orders, Fault> {
     if args.check.is_none() && args.verify.is_empty() {
-        let cause = "nothing says whether a wave does harm";
-        let remedy = "give --check 'COMMAND {host}', whose exit code says it, or --verify CASE";
+        let cause = "no check shows whether a wave does harm";
+        let remedy = "give --check 'COMMAND {host}', whose exit code decides, or --verify CASE";
         return Err(Fault::new(Class::Usage, "fleet apply", cause, remedy));
     }
     if plan.settings.iter().any(|planned| planned.knob == BOOT_PARAMETERS) {
-        let cause = "they take effect at a later start, when nobody waits for the confirmation any more";
-        let remedy =
-            "apply them to each host by themselves ('pinwise apply'), and take them out of this plan";
+        let cause = "they take effect at the next boot, when nothing waits for the confirmation any more";
+        let remedy = "remove them from this plan, and apply them on each host with 'pinwise apply'";
         return Err(Fault::new(Class::Usage, "plan: boot-parameters", cause, remedy));
     }
     let left = args.confirm_within.saturating_sub(args.settle);
     if left.is_zero() {
-        let cause =
-            "is not longer than --settle: each host would take the plan back before it could be confirmed";
+        let cause = "is not longer than --settle: each host would undo the plan before it could be confirmed";
         return Err(Fault::new(
             Class::Usage,
             "--confirm-within",
             cause,
-            "give more time, as --confirm-within 10m",
+            "allow more time, such as --confirm-within 10m",
         ));
     }
     // The rest is for the apply before it and the confirmation after it.

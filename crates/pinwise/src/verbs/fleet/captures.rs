@@ -93,7 +93,7 @@ fn is_tree(folder: &Path) -> bool {
 
 fn link(path: &Path) -> NotRead {
     let cause = "it is a symbolic link, which is not followed in a folder";
-    let fault = Fault::new(Class::NotPermitted, path.display(), cause, "name it itself with --from");
+    let fault = Fault::new(Class::NotPermitted, path.display(), cause, "name it directly with --from");
     NotRead { host: stem(path), fault }
 }
 

@@ -27,29 +27,29 @@ const MOST_READERS: usize = 8;
 Examples:
   pinwise fleet map --from captures/                     a folder of NAME.tar.zst, one host each
   pinwise fleet map --hosts hosts.toml --captures taken/ -o fleet.parquet
-                                                         hosts of a file, by ssh or srun; keep what they send
+                                                         hosts listed in a file, by ssh or srun; keep what they send
   pinwise fleet map --host load=web1,web2 --format json | jq '.shapes[].differences'
   duckdb -c \"SELECT * FROM 'fleet.parquet' WHERE differs ORDER BY weight DESC\"      see docs/fleet.md")]
 pub struct Args {
-    /// File of the hosts to reach: TOML, or an Ansible inventory in INI (docs/hosts.md)
+    /// File of hosts: TOML, or an Ansible inventory in INI format (docs/hosts.md)
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// The same by their names, as ssh takes them: load=web1,web2
+    /// The same hosts by name, as ssh takes them: load=web1,web2
     #[arg(long, value_name = "ROLE=HOST,...")]
     host: Vec<String>,
-    /// Captures, or folders of captures, of hosts that were read before; a host has the name of its capture
+    /// Captures of hosts, or folders of captures; a host has the name of its capture
     #[arg(long, value_name = "CAPTURE", num_args = 1.., conflicts_with_all = ["hosts", "host", "captures"])]
     from: Vec<PathBuf>,
     /// Keep the capture of each host in this folder, as HOST.tar.zst
     #[arg(long, value_name = "DIR")]
     captures: Option<PathBuf>,
-    /// Hosts at the same time: 16 if not given, and with --from as many as there are CPUs, 8 at most
+    /// Number of hosts to read at the same time. Without it: 16; with --from, as many as there are CPUs, at most 8
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     parallel: Option<u16>,
-    /// Write a table in Parquet as well: one row for each host and feature
+    /// Also write a table in Parquet: one row for each host and feature
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Form of what is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -96,7 +96,7 @@ fn of_hosts(args: &Args, interrupted: &AtomicBool) -> Result<Gathered, Fault> {
 fn of_captures(args: &Args, interrupted: &AtomicBool) -> Result<Gathered, Fault> {
     let found = captures::find(&args.from)?;
     if found.passed_over > 0 {
-        note!("passed over in folders, since they are no captures: {}", found.passed_over);
+        note!("skipped in folders, because they are not captures: {}", found.passed_over);
     }
     let gathered = Gathered::begin(found.captures.len() + found.not_read.len());
     for NotRead { host, fault } in found.not_read {

@@ -33,22 +33,22 @@ Examples:
   pinwise fleet study recipe.toml --host load=web1,web2,db1 --parallel 3 -o cases/kinds
                                                                  at the same time; cases/kinds/SHAPE-HOST are the cases
   pinwise fleet study recipe.toml --hosts hosts.toml --per-shape 2
-                                                                 two of each: how far hosts of one shape differ")]
+                                                                 two of each, to see how much hosts of one shape differ")]
 pub struct Args {
     /// The recipe (TOML): server and load both run on the host that is studied
     recipe: PathBuf,
     #[command(flatten)]
     hosts: HostFlags,
-    /// Hosts to study of each shape: those with the fewest differences from what is usual for it
+    /// Number of hosts to study for each shape: those that deviate least from what is usual for it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     per_shape: u16,
-    /// Hosts that are studied at the same time
+    /// Number of hosts to study at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     parallel: u16,
     /// Folder for the cases, as DIR/SHAPE-HOST; without it: a new one, cases/fleet-1
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Form of what is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -17,10 +17,10 @@ use super::reached;
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("named").required(true).multiple(true).args(["hosts", "host"])))]
 pub(super) struct HostFlags {
-    /// File of the hosts: TOML, or an Ansible inventory in INI (docs/hosts.md)
+    /// File of hosts: TOML, or an Ansible inventory in INI format (docs/hosts.md)
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// The same by their names, as ssh takes them: load=web1,web2; the role makes no difference
+    /// The same hosts by name, as ssh takes them: load=web1,web2; the role makes no difference
     #[arg(long, value_name = "ROLE=HOST,...")]
     host: Vec<String>,
 }

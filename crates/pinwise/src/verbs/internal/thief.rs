@@ -12,7 +12,7 @@ use crate::output::Answer;
 Example:
   pinwise thief --cpus 1 --share 0.2 --for 30       a fifth of CPU 1 for half a minute")]
 pub struct Args {
-    /// The CPUs: numbers (0-3,8) or the names of 'pinwise map' (node:0, l3:0)
+    /// CPUs: numbers (0-3,8) or names from 'pinwise map' (node:0, l3:0)
     #[arg(long, value_name = "CPUS")]
     cpus: CpuChoice,
     /// Share of each CPU, 0.01 to 0.9

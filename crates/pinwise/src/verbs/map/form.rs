@@ -11,7 +11,7 @@ pub(super) enum Form {
     Text,
     /// For programs: one JSON document.
     Json,
-    /// A picture that needs nothing else.
+    /// A self-contained picture.
     Svg,
     /// One page: the picture, the sheet, the interrupt lines, what is unknown.
     Html,

@@ -11,19 +11,19 @@ use crate::output;
 #[derive(Debug, Default, clap::Args)]
 #[group(id = "part", multiple = false)]
 pub struct PartFlags {
-    /// Only how the machine is laid out: CPUs, caches, nodes, memory, devices, limits; nothing else is read
+    /// Only the layout of the machine: CPUs, caches, nodes, memory, devices, limits; nothing else is read
     #[arg(long)]
     pub topology: bool,
-    /// Every interrupt line, with controller, hint and owner
+    /// Every interrupt line, with its controller, affinity hint and owner
     #[arg(long)]
     irqs: bool,
-    /// Idle states, what a latency limit leaves of them, clock policies
+    /// Idle states and which of them a latency limit permits, clock policies
     #[arg(long)]
     power: bool,
-    /// Boot parameters with what took effect, settings, mitigations
+    /// Boot parameters and which of them took effect, settings, mitigations
     #[arg(long)]
     kernel: bool,
-    /// One device: where it hangs, its queues, and the CPUs that serve them
+    /// One device: where it is attached, its queues, and the CPUs that serve them
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
 }

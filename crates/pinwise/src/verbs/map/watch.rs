@@ -32,7 +32,7 @@ pub struct Flags {
     /// With --watch: time between frames
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
     interval_ms: u64,
-    /// With --watch: end after this time
+    /// With --watch: stop after this time
     #[arg(long = "for", value_name = "SECONDS", requires = "watch")]
     for_s: Option<u64>,
 }

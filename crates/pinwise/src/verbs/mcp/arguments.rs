@@ -164,9 +164,9 @@ pub fn name(key: &str, value: &str) -> Result<(), Fault> {
         "" => "it is empty",
         value if value.len() > MOST_BYTES => "it is longer than 512 bytes",
         value if value.starts_with('-') => "it begins with '-', as an option does",
-        value if value.trim() != value => "it begins or ends with a blank",
+        value if value.trim() != value => "it begins or ends with a space",
         value if value.chars().any(|c| is_hidden(c) || c == '\n' || c == '\t') => {
-            "it holds a character that is not seen"
+            "it has an invisible character"
         }
         _ => return Ok(()),
     };
@@ -196,12 +196,12 @@ pub fn window(seconds: u32) -> Result<u32, Fault> {
     if (1..=MOST_SECONDS).contains(&seconds) {
         return Ok(seconds);
     }
-    let cause = format!("{seconds} s is no window of 1 to {MOST_SECONDS} s");
+    let cause = format!("{seconds} s is not a window of 1 to {MOST_SECONDS} s");
     Err(Fault::new(
         Class::Usage,
         "argument seconds",
         cause,
-        "for a longer one run 'pinwise watch' at a shell",
+        "for a longer one run 'pinwise watch' in a shell",
     ))
 }
 

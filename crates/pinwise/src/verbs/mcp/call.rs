@@ -127,7 +127,7 @@ fn case(asked: CaseArguments, cases: &CaseFolder) -> Result<Asked, Fault> {
 
 fn explain(asked: ExplainArguments, cases: &CaseFolder) -> Result<Asked, Fault> {
     if asked.arm.is_none() && asked.against.is_some() {
-        let cause = "an arm is held against another one, and no arm is named";
+        let cause = "an arm to compare with is named, but no arm";
         return Err(Fault::new(Class::Usage, "argument against", cause, "send 'arm', too"));
     }
     let arm = arguments::option("arm", "--arm", asked.arm.as_deref())?;
@@ -176,7 +176,7 @@ fn folder(cases: Option<&CaseFolder>) -> Result<&CaseFolder, Fault> {
 fn text(path: PathBuf) -> Result<String, Fault> {
     path.into_os_string().into_string().map_err(|path| {
         let shown = path.to_string_lossy().into_owned();
-        Fault::new(Class::Usage, shown, "the path of the folder of cases is no UTF-8", "rename the folder")
+        Fault::new(Class::Usage, shown, "the path of the folder of cases is not UTF-8", "rename the folder")
     })
 }
 

@@ -51,7 +51,7 @@ impl CaseFolder {
     /// # Errors
     /// There is no such folder, or it may not be read.
     pub fn open(dir: &Path) -> Result<Self, Fault> {
-        let remedy = "name the folder that holds the cases";
+        let remedy = "name the folder of the cases";
         let path = dir.canonicalize().map_err(|error| Fault::io(dir.display(), &error, remedy))?;
         std::fs::read_dir(&path).map_err(|error| Fault::io(dir.display(), &error, remedy))?;
         Ok(Self { path })
@@ -94,7 +94,7 @@ impl CaseFolder {
         if id != "." {
             for part in id.split('/') {
                 if !is_plain(part) {
-                    return Err(refused("it is no id of a case"));
+                    return Err(refused("it is not an id of a case"));
                 }
                 path.push(part);
                 if !path.symlink_metadata().is_ok_and(|there| there.is_dir()) {
@@ -103,14 +103,14 @@ impl CaseFolder {
             }
         }
         if !is_case(&path) {
-            return Err(refused("that folder holds no case"));
+            return Err(refused("that folder has no case"));
         }
         if has_links(&path) {
             return Err(refused("there is a link in it, or more files than are looked at"));
         }
         match is_too_large(&path) {
             true => Err(refused(
-                "its files have more than 256 MiB together: 'pinwise report' at a shell reads it",
+                "its files have more than 256 MiB together: 'pinwise report' in a shell reads it",
             )),
             false => Ok(path),
         }

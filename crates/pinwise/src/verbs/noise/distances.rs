@@ -18,13 +18,13 @@ use crate::{notes, progress_bar};
 // What of them is wanted.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
-    /// How long a cache line takes from each CPU to each other one, instead of gaps
+    /// Measure how long a cache line takes from each CPU to each other one, instead of gaps
     #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
     cores: bool,
-    /// Latency and bandwidth of each node's memory from each node's CPUs, instead of gaps
+    /// Measure latency and bandwidth of each node's memory from each node's CPUs, instead of gaps
     #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
     memory: bool,
-    /// Keep what --cores and --memory measure in a file, for 'pinwise map --distances' and 'pinwise capture --distances'
+    /// Save what --cores and --memory measure to a file, for 'pinwise map --distances' and 'pinwise capture --distances'
     #[arg(long, value_name = "FILE")]
     save: Option<std::path::PathBuf>,
 }
@@ -38,7 +38,7 @@ impl Flags {
         let wanted = self.cores || self.memory;
         match &self.save {
             Some(path) if !wanted => {
-                let cause = "gaps are not kept in a file of distances";
+                let cause = "a file of distances has no gaps";
                 let remedy = "add --cores, --memory or both; for gaps use --format json";
                 Err(Fault::new(Class::Usage, format!("--save {}", path.display()), cause, remedy))
             }
@@ -54,7 +54,7 @@ impl Flags {
         if !self.cores || cpus.len() > 1 {
             return Ok(());
         }
-        let cause = "a cache line goes from one CPU to another, and this is one";
+        let cause = "a cache line moves between two CPUs, and only one was named";
         match (are_named, self.memory) {
             (true, _) => {
                 let remedy = "name two CPUs or more with --cpu, or leave it out for all";
@@ -97,7 +97,7 @@ impl Flags {
         let measured = measured?;
         if let Some(path) = &self.save {
             output::to(Some(path), &output::pretty(&measured)?)?;
-            note!("pinwise: kept in {}; see it with 'pinwise map --distances {0}'", path.display());
+            note!("pinwise: saved to {}; show it with 'pinwise map --distances {0}'", path.display());
         }
         match format {
             Format::Json => output::json(&measured)?,

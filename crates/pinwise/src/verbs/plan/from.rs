@@ -45,8 +45,8 @@ pub(super) fn of_advice(root: &Root, advice: &str) -> Result<Planning, Fault> {
         true => Err(Fault::new(
             Class::No,
             advice,
-            "nothing of it is a setting that pinwise has a knob for",
-            "see 'pinwise list knobs' for those that there are",
+            "it has no setting that pinwise has a knob for",
+            "'pinwise list knobs' shows the knobs",
         )),
         false => Ok(Planning { plan, left_out: not_taken_over }),
     }

@@ -11,9 +11,9 @@ use crate::output::{self, Answer};
 /// Whose form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OwnersForm {
-    /// A profile of tuned: tuned.conf
+    /// A tuned profile: tuned.conf
     TunedProfile,
-    /// Drop-ins of units, sysctl.d, tmpfiles.d and rules of udev
+    /// Drop-ins of units, sysctl.d, tmpfiles.d and udev rules
     Systemd,
     /// A drop-in for kubelet's configuration
     Kubelet,
@@ -35,8 +35,8 @@ impl OwnersForm {
         Ok(match (self, between) {
             (Self::Systemd, Some(hours)) => PlanFormat::SystemdBetween(hours),
             (_, Some(_)) => {
-                let cause = "of the forms, systemd's alone has hours of the day";
-                return Err(Fault::new(Class::Usage, "--between", cause, "give it with --as systemd"));
+                let cause = "only the form of systemd supports hours of the day";
+                return Err(Fault::new(Class::Usage, "--between", cause, "use --as systemd"));
             }
             (Self::TunedProfile, None) => PlanFormat::TunedProfile,
             (Self::Systemd, None) => PlanFormat::Systemd,
@@ -78,7 +78,12 @@ pub(super) fn write(
     formatted.left.iter().for_each(|left| note!("pinwise: {left}"));
     if formatted.files.is_empty() {
         let remedy = "choose another form with --as, or apply the plan: pinwise apply";
-        return Err(Fault::new(Class::No, "the plan", "nothing of it can be said in this form", remedy));
+        return Err(Fault::new(
+            Class::No,
+            "the plan",
+            "none of its settings can be expressed in this form",
+            remedy,
+        ));
     }
     match output {
         Some(folder) => formatted.files.iter().try_for_each(|file| place(folder, file))?,

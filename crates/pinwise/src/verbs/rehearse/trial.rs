@@ -139,7 +139,7 @@ fn sheet(path: &Path, guest: &Guest, release: &str, verdict: &Verdict) -> String
         text += "\nWhat the plan changes\n";
         verdict.changed.iter().for_each(|difference| text += &change(difference));
     }
-    let _ = writeln!(text, "\n{} How fast anything is, a guest cannot tell.", sentences(verdict).join(" "));
+    let _ = writeln!(text, "\n{} A guest cannot show how fast anything is.", sentences(verdict).join(" "));
     text
 }
 

@@ -169,7 +169,7 @@ impl Denied {
             }
             Self::ChangesNotAllowed => {
                 let remedy = "start it as root with: pinwise serve --allow-changes";
-                (forbidden, [denied, "pinwise serve", "it was started to be looked at only", remedy])
+                (forbidden, [denied, "pinwise serve", "it was started without --allow-changes", remedy])
             }
             Self::NotRoot => {
                 let remedy = "start it as root: sudo pinwise serve --allow-changes";

@@ -47,8 +47,8 @@ impl IntoResponse for Refusal {
                 StatusCode::NOT_FOUND,
                 "not-found",
                 &format!("plan {id}"),
-                "this server has shown no such plan, or many others since",
-                "make the plan again, and look at its dry run",
+                "this server has not shown such a plan, or has shown many others since",
+                "make the plan again, and check its dry run",
             ),
         }
     }
@@ -87,11 +87,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_fault_is_answered_with_its_three_parts_and_the_status_of_its_class() {
-        let fault = Fault::new(Class::Usage, "--for", "0 s is no window", "1 to 30");
+        let fault = Fault::new(Class::Usage, "--for", "0 s is not a window", "1 to 30");
         let (status, body) = parts(fault.into()).await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
-        let error =
-            json!({ "class": "usage", "object": "--for", "cause": "0 s is no window", "remedy": "1 to 30" });
+        let error = json!({ "class": "usage", "object": "--for", "cause": "0 s is not a window", "remedy": "1 to 30" });
         assert_eq!(body, json!({ "error": error }));
     }
 

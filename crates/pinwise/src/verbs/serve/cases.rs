@@ -37,12 +37,12 @@ pub(super) struct Known(Mutex<HashMap<PathBuf, (Stamp, Entry)>>);
 /// # Errors
 /// It is not the id of a case: it leads elsewhere (`..`, a link), is malformed or too long, or holds none.
 pub(super) fn folder_of(dir: &Path, id: &str) -> Result<PathBuf, Fault> {
-    let folder = named(dir, id).ok_or_else(|| no_case(id, "it is no folder below that of the server"))?;
+    let folder = named(dir, id).ok_or_else(|| no_case(id, "it is not a folder below that of the server"))?;
     // Equal to itself without links: no part of it is one.
     let is_plain = folder.canonicalize().is_ok_and(|real| real == folder) && folder.is_dir();
     match is_plain && folder.join(STUDY).symlink_metadata().is_ok() {
         true => Ok(folder),
-        false => Err(no_case(id, "it holds no case, or a link is on the way to it")),
+        false => Err(no_case(id, "it has no case, or its path has a symbolic link")),
     }
 }
 
@@ -60,7 +60,7 @@ fn named(dir: &Path, id: &str) -> Option<PathBuf> {
 
 fn no_case(id: &str, cause: &str) -> Fault {
     let shown: String = id.chars().take(200).collect();
-    Fault::new(Class::Usage, shown, cause, "choose one of the list of cases")
+    Fault::new(Class::Usage, shown, cause, "choose one from the list of cases")
 }
 
 /// As [`folder_of`], for a handler.

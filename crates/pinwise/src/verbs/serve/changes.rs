@@ -30,7 +30,7 @@ use note_queue::NoteQueue;
 use sent::{CaseToPlan, Nothing, PlanToApply, Sent, ToConfirm};
 
 /// What a second request finds.
-const UNDER_WAY: &str = "a plan is being made, or a change is under way";
+const UNDER_WAY: &str = "a plan is being made, or a change is in progress";
 
 /// How long the end of the server waits for notes to be written.
 const LAST_NOTES: Duration = Duration::from_secs(1);

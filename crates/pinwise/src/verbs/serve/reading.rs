@@ -44,7 +44,7 @@ pub(super) async fn session(State(served): State<Served>) -> Answered {
 /// The events of the hub.
 pub(super) async fn live(State(served): State<Served>) -> Result<Response, Refusal> {
     let events =
-        served.live.subscribe().ok_or(Refusal::Busy("too many pages look at the machine already"))?;
+        served.live.subscribe().ok_or(Refusal::Busy("too many pages are already watching the machine"))?;
     Ok(Sse::new(events).keep_alive(KeepAlive::new()).into_response())
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn status() -> Answered {
 /// What slows a server, or the machine, down.
 pub(super) async fn diagnose(State(served): State<Served>, Query(asked): Asked) -> Answered {
     let (arguments, window_s) = diagnosis(&asked)?;
-    let _turn = served.diagnosing.try_acquire().map_err(|_| Refusal::Busy("a diagnosis is under way"))?;
+    let _turn = served.diagnosing.try_acquire().map_err(|_| Refusal::Busy("a diagnosis is in progress"))?;
     Ok(Json(own_verb::json(&arguments, AT_MOST + Duration::from_secs(window_s)).await?))
 }
 
@@ -71,8 +71,8 @@ fn diagnosis(asked: &[(String, String)]) -> Result<(Vec<String>, u64), Fault> {
             }
             "for_s" => {
                 let given = value.parse::<u64>().ok().filter(|given| DIAGNOSIS_S.contains(given));
-                window_s = given
-                    .ok_or_else(|| wrong("for_s", "it is no length that is allowed", "choose 1 to 30"))?;
+                window_s =
+                    given.ok_or_else(|| wrong("for_s", "its length is not permitted", "choose 1 to 30"))?;
             }
             _ => {
                 return Err(wrong(

@@ -35,12 +35,12 @@ pub(super) fn may_run(args: &Args, recipe: &Recipe, server: &HostSpec) -> Result
     if args.slurm.slurm {
         return refused(
             "--slurm",
-            format!("Slurm chooses the host of the server, and {} is given", server.name),
+            format!("Slurm chooses the host of the server, but {} was given", server.name),
         );
     }
     if args.reboot || recipe.asks_for_boots() {
         let cause =
-            format!("a restart of host {} would end the connection that the study hangs on", server.name);
+            format!("a restart of host {} would end the connection that the study depends on", server.name);
         return refused("boot parameters", cause);
     }
     let Some(dir) = args.output.as_deref() else { return Ok(()) };
@@ -135,7 +135,7 @@ fn bring(connection: &mut Connection, end: &RemoteEnd, there: &str, dir: &Path) 
     };
     if is_here && end.exit_code == i32::from(Class::Interrupted.exit_code()) {
         let resume = connection.command_there(&["resume", there]).unwrap_or_default();
-        note!("pinwise: the case stays on host {} as well; to go on there: {resume}", connection.host().name);
+        note!("pinwise: the case also stays on host {}; to continue there: {resume}", connection.host().name);
         return Ok(is_here);
     }
     if let Err(fault) = connection.remove_folder(&end.folder) {
@@ -149,7 +149,7 @@ fn lost(fault: Fault, connection: &Connection, there: &str) -> Fault {
     if !connection.is_lost() || connection.folder_of_run().is_none() {
         return fault;
     }
-    let remedy = format!("{}; its agent ends the study and takes back what that changed", fault.remedy);
+    let remedy = format!("{}; its agent ends the study and undoes what it changed", fault.remedy);
     stays(Fault { remedy, ..fault }, connection, there)
 }
 
@@ -157,8 +157,7 @@ fn lost(fault: Fault, connection: &Connection, there: &str) -> Fault {
 fn stays(fault: Fault, connection: &Connection, there: &str) -> Fault {
     let case: PathBuf = connection.folder_of_run().unwrap_or(Path::new("")).join(there);
     let resume = connection.command_there(&["resume", there]).unwrap_or_default();
-    let kept =
-        format!("what there is of the case stays there in {}; to go on there: {resume}", case.display());
+    let kept = format!("the unfinished case stays there in {}; to continue there: {resume}", case.display());
     let remedy = if fault.remedy.is_empty() { kept } else { format!("{}; {kept}", fault.remedy) };
     Fault { remedy, ..fault }
 }

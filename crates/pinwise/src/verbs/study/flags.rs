@@ -113,8 +113,8 @@ fn second_server(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         return Err(Fault::new(
             Class::Usage,
             "--server-b",
-            "there is no command of a first server to compare it with",
-            "give that one with --server",
+            "there is no first server to compare it with",
+            "name the first server with --server",
         ));
     }
     // Before it is an arm's turn.
@@ -142,7 +142,7 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         }
         (Some(named), command) => {
             let Some(load) = LoadSpec::named(named) else {
-                let remedy = "choose one of: pinwise list workloads";
+                let remedy = "choose one from 'pinwise list workloads'";
                 let cause = "there is no such driver";
                 return Err(Fault::new(Class::Usage, format!("--load {named}"), cause, remedy));
             };
@@ -187,7 +187,8 @@ fn command_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         ("--rate", args.rate.is_some()),
     ];
     if let Some((flag, _)) = of_others.iter().find(|(_, given)| *given) {
-        let (cause, remedy) = ("a command does not know it", "put it into --command, in the tool's own way");
+        let (cause, remedy) =
+            ("a load command does not take this flag", "put it into --command, in the syntax of the tool");
         return Err(Fault::new(Class::Usage, *flag, cause, remedy));
     }
     load.netns = args.load_netns.clone().or(load.netns.take());

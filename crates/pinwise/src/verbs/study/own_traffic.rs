@@ -49,7 +49,7 @@ pub(super) fn flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         args.cpus.is_some() || args.aa.is_some() || args.search.is_some() || recipe.search.is_some();
     if recipe.factors.is_empty() && !is_named {
         note!(
-            "pinwise: nothing is named that is varied: this study compares the server with itself, and shows what could be seen"
+            "pinwise: nothing to vary was named: this study compares the server with itself, and shows how small a difference it could detect"
         );
         recipe.factors = vec![Factor::AllAlike(AllAlike { copies: 1 })];
     }
@@ -87,7 +87,7 @@ fn of_no_use(args: &Args) -> Result<(), Fault> {
         Some((flag, _)) => Err(Fault::new(
             Class::Usage,
             *flag,
-            "it is of a study under a server's own traffic",
+            "it applies only to a study under the server's own traffic",
             "add --traffic own with --running, or leave it out",
         )),
     }
@@ -101,7 +101,7 @@ fn is_here(args: &Args, recipe: &Recipe) -> Result<(), Fault> {
     Err(Fault::new(
         Class::Usage,
         "hosts",
-        "the load is the server's own traffic, which nobody drives",
+        "the load is the server's own traffic, which no host drives",
         "leave --hosts and --host out, and run the study on the host of the server",
     ))
 }
@@ -116,7 +116,7 @@ fn port(recipe: &mut Recipe) -> Result<(), Fault> {
     recipe.server.port = Some(port.ok_or_else(|| {
         let missing =
             connections.missing.first().map(|missing| format!(" ({}: {})", missing.fact, missing.why));
-        let cause = format!("it is not seen to listen on a TCP port{}", missing.unwrap_or_default());
+        let cause = format!("no TCP port that it listens on was found{}", missing.unwrap_or_default());
         let remedy = "run as root, or name the port (--port; ss -ltnp)";
         Fault::new(Class::MachineLacks, format!("server {running}"), cause, remedy)
     })?);

@@ -81,7 +81,7 @@ fn within(flags: &SlurmFlags, recipe: Recipe, allocation: &Allocation) -> Result
 /// The server on this node, and the load on the others.
 fn on_nodes(flags: &SlurmFlags, mut recipe: Recipe, allocation: &Allocation) -> Result<Recipe, Fault> {
     if !flags.sbatch.is_empty() {
-        let cause = format!("job {} has its nodes already", allocation.job);
+        let cause = format!("job {} already has its nodes", allocation.job);
         return Err(Fault::new(Class::Usage, "options of sbatch", cause, "leave -- and what follows it out"));
     }
     recipe.hosts = allocation.load_hosts(&recipe.hosts, flags.slurm_processes);
@@ -175,8 +175,8 @@ fn followed(submitted: &Submitted) -> String {
     let Submitted { job, nodes, case, log } = submitted;
     let (case, log) = (quoted(Path::new(case)), quoted(Path::new(log)));
     format!(
-        "Job {job} of Slurm: {}.\n  squeue --job {job}        whether it runs\n  tail -F {log}\n  \
-         pinwise report {case}\n  scancel {job}             ends it, and takes everything back\n",
+        "Job {job} of Slurm: {}.\n  squeue --job {job}        whether it is running\n  tail -F {log}\n  \
+         pinwise report {case}\n  scancel {job}             ends it, and undoes everything\n",
         counted(*nodes, "exclusive node")
     )
 }

@@ -28,17 +28,17 @@ const EVERY: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=D
 #[command(after_help = "\
 Examples:
   pinwise watch --process nginx                     live, on a terminal
-  pinwise watch --process nginx --for 30s           a systemd unit: all its threads, and those that they start
+  pinwise watch --process nginx --for 30s           a systemd unit: all its threads, and new ones
   pinwise watch --process 4711                      a process and its descendants
   pinwise watch --process /system.slice/db.service  a cgroup (a container, a VM)
-  pinwise watch --process all:redis-server          all processes of a name; job:4711 a job of Slurm
-  pinwise watch --thread 4712 --full                one thread; every task and function, not only the dozen on top
-  pinwise watch --all --for 10s                     nobody in particular: all CPUs, and who had them, ranked
-  pinwise watch --cpu 2-3                           what ran on two CPUs; --cpu node:0: on those of a node
+  pinwise watch --process all:redis-server          all processes of that name; job:4711: a Slurm job
+  pinwise watch --thread 4712 --full                one thread; every task and function, not only the top dozen
+  pinwise watch --all --for 10s                     all CPUs, and who used them, ranked
+  pinwise watch --cpu 2-3                           what ran on two CPUs; --cpu node:0: on those of node 0
   pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
   pinwise watch --for 30s --format csv --table cpus > cpus.csv
   pinwise watch --process nginx --for 5s --format perfetto -o nginx.pftrace
-                                                    every event, to look at in the Perfetto UI
+                                                    every event, for the Perfetto UI
   pinwise watch --process nginx --for 10s --format flamegraph -o nginx.svg
                                                     where its threads wait and work, by stack: open it in a browser
   pinwise watch --process nginx --for 10s --format folded > nginx.folded
@@ -46,58 +46,59 @@ Examples:
 A flight recorder:
   pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
   pinwise watch --process nginx --record RING --when 'run queue > 5ms' --when 'taker backup > 10%' --when SIGUSR1
-                                                    keeps what came before and after, beside the ring, and diagnoses it
-  pinwise watch --replay RING --last 5m             what happened, as if it had been watched then; root is not needed
+                                                    keep what came before and after, beside the ring, and diagnose it
+  pinwise watch --replay RING --last 5m             what happened, as if watched at that time; needs no root
   pinwise watch --replay RING --since 10:00 --until 10:05 --full
   pinwise watch --replay RING --series --format parquet -o threads.parquet
 For Prometheus and others, until Ctrl-C:
   pinwise watch --process nginx --openmetrics 127.0.0.1:9117
   pinwise watch --process nginx --textfile /var/lib/node_exporter/pinwise.prom --every 10s
 
-The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
-/proc are shown, which say how often something came but not how long it took. Ctrl-C ends the window early.")]
+The kernel sums up every event with BPF programs at its trace points, which needs root, or CAP_BPF and CAP_PERFMON.
+Without them, the counters of /proc are shown: how often something happened, but not how long it took.
+Ctrl-C ends the window early.")]
 pub struct Args {
-    /// The server: a process number or name (all:NAME: all of that name), a systemd unit, the path of a cgroup, a container, a guest, a
-    /// Kubernetes pod, a job of Slurm (job:NUMBER)
+    /// The server: a process number or name (all:NAME: all processes of that name), a systemd unit, the path of a cgroup, a container, a
+    /// guest, a Kubernetes pod, a Slurm job (job:NUMBER)
     #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB")]
     pub process: Option<String>,
     /// Threads, by number
     #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]
     pub thread: Vec<u32>,
-    /// All CPUs and all that runs there, ranked: the same as to name nobody
+    /// Watch all CPUs and everything that runs there, ranked; the default if no target is named
     #[arg(long, conflicts_with_all = ["process", "thread", "replay"])]
     pub all: bool,
-    /// Only what happens on these CPUs: numbers (2-3) or the names of 'pinwise map' (node:0, l3:0). With a target the times of its
-    /// threads, and what they waited, are still of all CPUs; takers, tasks, interrupts and functions are of these only
+    /// Only what happens on these CPUs: numbers (2-3) or names from 'pinwise map' (node:0, l3:0). With a target, the run and wait times of
+    /// its threads still cover all CPUs; takers, tasks, interrupts and functions cover these only
     #[arg(long, value_name = "CPUS")]
     pub cpu: Option<CpuChoice>,
-    /// How long, as 30s, 200ms or 5m. Without it: live on a terminal until q, else 10 s; a recorder until Ctrl-C
+    /// How long, such as 30s, 200ms or 5m. Without it: on a terminal, live until q; otherwise 10 s; a recorder, until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
     pub window: Option<Duration>,
-    /// Every thread, task, line and function, not only the dozen that matter most; in JSON, lengths by step too
+    /// Show every thread, task, line and function, not only the dozen that matter most; in JSON, also histograms of lengths
     #[arg(long, conflicts_with = "record")]
     pub full: bool,
-    /// Keep what was counted, interval by interval, in a folder: a ring of files, of which the oldest makes room
+    /// Record to a folder, interval by interval: a ring of files, in which the oldest makes room for the newest
     #[arg(long, value_name = "RING")]
     pub record: Option<PathBuf>,
-    /// All files of the ring together take no more than this (64MiB if not given); with --format perfetto, memory for events
-    /// (256MiB): what comes when it is full ends the window
+    /// Upper limit for all files of the ring together (64MiB if not given); with --format perfetto, for the memory that holds events
+    /// (256MiB), which ends the window when it is full
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub size: Option<u64>,
-    /// How long an interval of the ring, or between two pages of metrics, is: 100ms to 1h
+    /// Length of an interval of the ring, or between two updates of metrics: 100ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, requires = "in_intervals")]
     pub every: Duration,
     #[command(flatten)]
     pub export: ExportFlags,
     #[command(flatten)]
     pub triggers: super::triggered::Flags,
-    /// Show what a ring holds, also of another machine or while it is written
+    /// Show a recording, from this or another machine, also while it is being written
     #[arg(long, value_name = "RING", conflicts_with_all = ["record", "process", "thread", "cpu", "window", "raw"])]
     pub replay: Option<PathBuf>,
-    /// Only the last part of the ring, as 5m
+    /// Only the last part of the recording, such as 5m
     #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["since", "until"])]
     pub last: Option<Duration>,
-    /// Only from this time on, in UTC: 10:00 (of the ring's last day), '2026-11-21 10:00:05' or @1795255205
+    /// Only from this time on, in UTC: 10:00 (on the last day of the recording), '2026-11-21 10:00:05' or @1795255205
     #[arg(long, alias = "from", value_name = "WHEN", requires = "replay")]
     pub since: Option<String>,
     /// Only up to this time
@@ -106,16 +107,16 @@ pub struct Args {
     /// Form of the output
     #[arg(long, value_enum, default_value_t, conflicts_with = "record")]
     pub format: Form,
-    /// Which table, with --format csv or parquet: threads if not given, without a target tasks
+    /// Which table, with --format csv or parquet. Without it: threads, or tasks if there is no target
     #[arg(long, value_enum, conflicts_with = "record")]
     pub table: Option<Table>,
-    /// One row an interval instead of their sum, for plots: with csv or parquet
+    /// One row for each interval instead of their sum, for plots; with csv or parquet
     #[arg(long, requires = "replay")]
     pub series: bool,
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE", conflicts_with = "record")]
     pub output: Option<PathBuf>,
-    /// A file with the types (BTF) of the running kernel, where it does not report them itself
+    /// File with the types (BTF) of the running kernel, if the kernel does not export them itself
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub btf: Option<PathBuf>,
     /// Raw trace points even where the kernel has them with types
@@ -133,13 +134,13 @@ pub enum Form {
     Json,
     /// One table for spreadsheets, RFC 4180.
     Csv,
-    /// The same for programs that plot, Apache Parquet.
+    /// One table in Apache Parquet, for programs that plot.
     Parquet,
     /// Every event, as a trace for the Perfetto UI.
     Perfetto,
-    /// What the target's threads did, in ns by stack: what they waited for and worked at, in their own functions. For flame graphs.
+    /// What the target's threads waited for and worked on, in ns by stack of their own functions. For flame graphs.
     Folded,
-    /// The same drawn: a flame graph as one SVG file, to open in a browser.
+    /// A flame graph of the same, as one SVG file to open in a browser.
     Flamegraph,
 }
 
@@ -175,15 +176,15 @@ pub enum Table {
     Cpus,
     /// What interrupted each CPU.
     Sources,
-    /// Tasks on its CPUs while it waited; without a target all.
+    /// Tasks that ran on its CPUs while it waited; without a target, all tasks.
     Tasks,
-    /// Lines of devices by CPU.
+    /// Interrupt lines of devices by CPU.
     Lines,
-    /// What the kernel ran for others.
+    /// Work that the kernel ran on behalf of others.
     Functions,
-    /// Between which CPUs threads moved.
+    /// Migrations of threads between CPUs.
     Migrations,
-    /// Interrupts that no program sees: how often they came, by /proc/interrupts.
+    /// Interrupts that BPF programs do not see: how often they came, from /proc/interrupts.
     Counted,
 }
 
@@ -219,16 +220,16 @@ impl Args {
         if self.table.is_some() && !is_table {
             return without(
                 "--table",
-                "text and JSON show all tables, and traces and stacks have none",
+                "text and JSON show all tables; traces and stacks have none",
                 to_table,
             );
         }
         if self.size.is_some() && self.record.is_none() && self.format != Form::Perfetto {
-            let cause = "it bounds a ring, or the memory for events of a trace, and neither is asked for";
+            let cause = "it limits a ring, or the memory for a trace, and neither was requested";
             return without("--size", cause, "add --record RING or --format perfetto");
         }
         if self.format == Form::Perfetto && self.replay.is_some() {
-            let cause = "a ring holds sums, and a trace is made of events";
+            let cause = "a ring has sums only, and a trace consists of events";
             return without("--format perfetto", cause, "choose --format text, json, csv or parquet");
         }
         if self.format.has_stacks() {
@@ -247,13 +248,13 @@ impl Args {
         let without = |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, flag, cause, remedy));
         match self {
             Self { replay: Some(_), .. } => {
-                without("a ring holds no stacks", "choose --format text, json, csv or parquet")
+                without("a ring has no stacks", "choose --format text, json, csv or parquet")
             }
             Self { process: None, thread, .. } if thread.is_empty() => {
-                without("stacks are those of somebody's threads", "add --process or --thread")
+                without("stacks need a target", "add --process or --thread")
             }
             Self { cpu: Some(_), .. } => {
-                without("what a thread waits for is not the matter of a CPU", "leave --cpu out")
+                without("what a thread waits for does not belong to a CPU", "leave --cpu out")
             }
             Self { btf: Some(_), .. } | Self { raw: true, .. } => {
                 without("stacks require a kernel that exports its types (BTF)", "leave --btf and --raw out")
@@ -288,8 +289,8 @@ const TYPES: u16 = 0xeb9f;
 /// Looks whether a file can be read, and begins as types do.
 fn holds_types(file: &Path) -> Result<(), Fault> {
     let object = format!("--btf {}", file.display());
-    let remedy = "name a file with the types of this very kernel (BTF), as pahole or bpftool make it, or leave --btf out where the \
-        kernel has /sys/kernel/btf/vmlinux";
+    let remedy = "name a file with the types (BTF) of the running kernel, as written by pahole or bpftool, or leave --btf out if \
+        the kernel has /sys/kernel/btf/vmlinux";
     let mut magic = [0; 2];
     let read = File::open(file).and_then(|mut file| file.read_exact(&mut magic));
     match read {
@@ -299,7 +300,7 @@ fn holds_types(file: &Path) -> Result<(), Fault> {
         }
         Err(e) => Err(Fault::new(Class::Usage, object, e, remedy)),
         Ok(()) if u16::from_ne_bytes(magic) == TYPES => Ok(()),
-        Ok(()) => Err(Fault::new(Class::Usage, object, "the file does not begin as types (BTF) do", remedy)),
+        Ok(()) => Err(Fault::new(Class::Usage, object, "the file does not begin as types in BTF do", remedy)),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn run(
     place: Option<Place>,
 ) -> Result<Answer, Fault> {
     if let Some(types) = &args.btf {
-        let remedy = "name the types of this very kernel and run as root, or leave --btf out: then the counters of /proc are shown";
+        let remedy = "name the types of the running kernel and run as root, or leave --btf out to see the counters of /proc";
         return Err(Fault::new(class(), format!("--btf {}", types.display()), why.why, remedy));
     }
     if args.record.is_some() || args.format.of_table().is_some() {

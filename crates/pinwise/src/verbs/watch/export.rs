@@ -134,7 +134,7 @@ impl Export {
     fn end(self, length: Duration) -> Result<Answer, Fault> {
         self.file.map_or(Ok(()), Textfile::end)?;
         let own_s = own_cpu_ns() as f64 / 1e9;
-        note!("pinwise: handing out metrics took {own_s:.2} s of CPU time in {:.0} s", length.as_secs_f64());
+        note!("pinwise: serving metrics took {own_s:.2} s of CPU time in {:.0} s", length.as_secs_f64());
         self.failed.map_or(Ok(Answer::Done), Err)
     }
 }

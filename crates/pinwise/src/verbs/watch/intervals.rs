@@ -111,7 +111,7 @@ impl<'a> Intervals<'a> {
                     note!("pinwise: {title} has ended; {}, for it may come again", I::WHILE_GONE);
                 }
                 (true, false) => note!("pinwise: {title} has ended"),
-                (false, _) => note!("pinwise: {title} is there again"),
+                (false, _) => note!("pinwise: {title} is running again"),
             }
         }
         self.gone = gone;

@@ -22,7 +22,7 @@ const MIB: u64 = 1 << 20;
 const USUAL_MEMORY: u64 = 256 * MIB;
 
 const TRACE: Binary =
-    Binary { flag: "--format perfetto", cause: "a trace is no text", example: "trace.pftrace" };
+    Binary { flag: "--format perfetto", cause: "a trace is not text", example: "trace.pftrace" };
 
 /// Takes events for the window, then writes them.
 pub fn run(
@@ -41,7 +41,7 @@ pub fn run(
         memory_bytes: args.size.unwrap_or(USUAL_MEMORY),
     };
     let remedy = match &args.btf {
-        Some(_) => "name the types of this very kernel with --btf, or leave it out",
+        Some(_) => "name the types of the running kernel with --btf, or leave it out",
         None => "--format text shows the counters of /proc instead",
     };
     let tracing = Tracing::begin(&plan, machine).map_err(|missing| refused(missing, remedy))?;

@@ -120,7 +120,7 @@ fn nothing(folder: &Path, ring: &Ring, range: Range) -> Fault {
         Class::MachineLacks,
         folder.display(),
         cause,
-        format!("it holds {first} to {last}: choose of that"),
+        format!("it has {first} to {last}: choose a part of that"),
     )
 }
 

@@ -80,7 +80,7 @@ impl Requested {
 
 /// That requests are not seen with some CPUs only.
 pub(super) fn of_some_cpus() -> Missing {
-    let why = "they are those of the server on all its CPUs: leave --cpu out";
+    let why = "they are counted for the server on all its CPUs: leave --cpu out";
     Missing::new(FACT, why).identified(FactId::Requests)
 }
 

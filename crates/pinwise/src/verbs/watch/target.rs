@@ -178,7 +178,7 @@ fn process_of(root: &Root, tid: u32) -> Result<u32, Fault> {
             Class::MachineLacks,
             format!("thread {tid}"),
             "there is no such thread",
-            "ps -eL lists what runs",
+            "'ps -eL' lists threads",
         )
     };
     let status = root.read(format!("/proc/{tid}/status")).map_err(|_| gone())?;

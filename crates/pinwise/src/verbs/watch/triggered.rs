@@ -51,7 +51,7 @@ impl<'a> Triggered<'a> {
         let conditions: Vec<&Trigger> = flags.when.iter().filter_map(condition).collect();
         let of_threads = conditions.iter().find(|condition| condition.figure.is_of_threads());
         if let Some(condition) = of_threads.filter(|_| watched.is_everything()) {
-            let cause = "this is a figure of the threads of a target, and none is watched";
+            let cause = "this is a figure of a target's threads, and there is no target";
             let remedy = "add --process or --thread, or compare a taker, interrupts or steal";
             return Err(Fault::new(Class::Usage, format_args!("--when '{condition}'"), cause, remedy));
         }
@@ -154,7 +154,7 @@ fn free(ring: &Path, into: Option<&Path>, met_unix_ns: u64) -> Result<PathBuf, F
     };
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     (1..=MOST_IN_A_SECOND).map(place).find(is_free).ok_or_else(|| {
-        let cause = format!("there are {MOST_IN_A_SECOND} parts of {} already", utc(met_unix_ns));
+        let cause = format!("there are already {MOST_IN_A_SECOND} parts of {}", utc(met_unix_ns));
         Fault::new(Class::Storage, folder.display(), cause, "name another folder with --into")
     })
 }

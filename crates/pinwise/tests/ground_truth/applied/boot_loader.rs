@@ -164,7 +164,7 @@ fn a_line_that_was_not_there_goes_again_and_what_others_add_to_it_stays() {
 
     std::fs::write(&line, "quiet rcu-nocbs=3\n").unwrap();
     let (ok, said) = boot.pinwise(&["apply", "plan.toml"], false);
-    assert!(!ok && said.contains("'rcu-nocbs=3' stands there already"), "{said}");
+    assert!(!ok && said.contains("'rcu-nocbs=3' is already there"), "{said}");
 }
 
 #[test]

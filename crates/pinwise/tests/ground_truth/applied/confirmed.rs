@@ -138,7 +138,7 @@ fn what_somebody_else_changes_is_left_and_reported() {
     let undone = plan.bench.run(&["undo"]);
     let left = std::fs::read_to_string(swappiness).unwrap();
     std::fs::write(swappiness, &before).unwrap();
-    assert!(text.contains("now 33: changed since by somebody else"), "{text}");
+    assert!(text.contains("now 33: changed since by something else"), "{text}");
     assert_eq!(
         (undone.status.code(), left.trim()),
         (Some(1), "33"),
@@ -185,7 +185,7 @@ fn nothing_is_placed_for_good_until_it_is_confirmed() {
     assert_eq!(code, Some(2), "{said}");
     plan.succeeds(&["apply", &path, "--confirm-within", "3s"]);
     let (code, said) = refused(&["apply", &path, "--persist", "--over"]);
-    assert!(code == Some(1) && said.contains("waits to be confirmed"), "{code:?} {said}");
+    assert!(code == Some(1) && said.contains("is waiting to be confirmed"), "{code:?} {said}");
     wait_until("the revert", || status(&plan)["sessions"].as_array().unwrap().is_empty());
     assert_eq!((plan.readings(), placed()), (before.clone(), Vec::new()));
 

@@ -80,7 +80,7 @@ fn an_interrupted_study_ends_there_and_what_it_has_comes_here() {
     study.interrupt();
     let status = study.ends();
     assert_eq!(status.code(), Some(INTERRUPTED), "{}", study.log());
-    assert!(study.finished() >= 1 && study.log().contains("to go on there"), "{}", study.log());
+    assert!(study.finished() >= 1 && study.log().contains("to continue there"), "{}", study.log());
     nothing_runs(&bed);
 }
 

@@ -101,7 +101,7 @@ impl Watch {
 
 /// One figure of a document, which has it.
 fn number(of: &Value) -> f64 {
-    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
+    of.as_f64().unwrap_or_else(|| panic!("{of} is not a number"))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::watching::Sheet;
 
 /// A number of the sheet; a missing one fails the test.
 pub fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// `reported` is `true_` up to a share, and up to `slack` of whatever unit.

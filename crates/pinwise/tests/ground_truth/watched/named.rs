@@ -138,7 +138,7 @@ fn a_guest_is_watched_by_its_name_with_what_it_starts() {
         let out =
             stage.command(&["watch", "--process", &format!("{name}0"), "--for", "100ms"]).output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr);
-        assert!(!out.status.success() && said.contains(&format!("near it: {name}")), "{said}");
+        assert!(!out.status.success() && said.contains(&format!("similar names: {name}")), "{said}");
         // What the spinning child is of, the map says too.
         let out = stage.command(&["map", "--format", "json"]).output().unwrap();
         let map: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();

@@ -32,7 +32,7 @@ fn usable(watched: Result<Trial, Fault>) -> Result<Option<Trial>, Fault> {
     match &trial.breach {
         None => Ok(Some(trial)),
         Some(breach) => {
-            let remedy = "raise it (--guard), or go on at a quieter hour (--hours)";
+            let remedy = "raise it (--guard), or continue at a quieter hour (--hours)";
             let cause = format!("the baseline itself is in breach: {}", breach.words());
             Err(Fault::new(Class::No, "guards", cause, remedy))
         }

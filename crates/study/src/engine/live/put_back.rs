@@ -10,8 +10,8 @@ pub(super) fn complete(undone: &[Undone]) -> Result<(), Fault> {
         return Ok(());
     }
     let all: Vec<String> = left.iter().map(|left| left.to_string()).collect();
-    let cause = format!("not everything could be taken back: {}", all.join("; "));
-    Err(Fault::new(Class::No, "the machine is not as it was", cause, "look at it, then run 'pinwise undo'"))
+    let cause = format!("not everything could be undone: {}", all.join("; "));
+    Err(Fault::new(Class::No, "the machine is not as it was", cause, "check it, then run 'pinwise undo'"))
 }
 
 #[cfg(test)]

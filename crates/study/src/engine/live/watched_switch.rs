@@ -100,7 +100,7 @@ fn not_of_the_arm(ended: Result<Outcome, Fault>) -> Result<Result<Outcome, Fault
                 Some(breach) => format!("a guard ended it before its arm was in force: {}", breach.words()),
                 None => "the watch ended before the arm was in force".to_string(),
             };
-            let remedy = "go on at a quieter hour (--hours), or raise the guard (--guard)";
+            let remedy = "continue at a quieter hour (--hours), or raise the guard (--guard)";
             Err(Fault::new(Class::WorkloadFailed, "own traffic", cause, remedy))
         }
     }
@@ -121,7 +121,7 @@ pub(super) fn left_a_window(recipe: &Recipe, outcome: &Outcome, whole_ns: Option
     }
     let took_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9 - left_s;
     let cause = format!("putting it in force took {took_s:.1} s, and left {left_s:.1} s to measure");
-    let remedy = "raise --warm-up, of which that is part, or --window";
+    let remedy = "raise --warm-up, which includes that time, or --window";
     Err(Fault::new(Class::WorkloadFailed, "arm", cause, remedy))
 }
 

@@ -115,7 +115,15 @@ pub(super) fn waited_for(
         ))
         .figure("waited_s", took.ns / 1e9)
         .figure("slices", took.slices as f64)
+<<<<<<< HEAD
         .figure("preempted", took.preempted as f64)
+=======
+        .figure("preempted", took.preempted as f64);
+    if let Some(busy) = scene.situation.busy.iter().find(|busy| busy.pid == pid) {
+        cause = cause.because(format!("it used {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
+    }
+    Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
+>>>>>>> next
 }
 
 /// `hog (process 14819, nice 19)`.
@@ -140,7 +148,7 @@ fn remedies(scene: &Scene<'_>, pid: u32, took: &Took<'_>, task: Option<&Task>) -
         remedies.push(Remedy::set(words, "process-affinity", pid, &spare));
     }
     if task.is_some_and(Task::is_realtime) {
-        let words = "Take its real-time policy away: it comes before every ordinary task";
+        let words = "Remove its real-time policy: it takes precedence over every ordinary task";
         remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
     } else if spare.is_empty() {
         let words = "There is no CPU that the server leaves free: give it the lowest weight";

@@ -60,7 +60,7 @@ impl Rule for CrossCpuWakeups {
         let elsewhere = sum(account, |thread| thread.woken_elsewhere) / wake_ups;
         let (who, remedy) = match &partner {
             Partner::Client(name) => (
-                format!("Its client {name} and it wake each other across CPUs"),
+                format!("The server and its client {name} wake each other across CPUs"),
                 "Measure it: pinwise study compares both on one CPU with apart; which is faster is not known",
             ),
             Partner::Own => (

@@ -78,7 +78,7 @@ fn cause(scene: &Scene<'_>, kind: &str, took: &Took) -> Cause {
         && let Some((name, times)) = works.into_iter().max_by_key(|(_, times)| *times)
     {
         cause = cause
-            .because(format!("the commonest work item there is {name} ({})", per_second(scene.per_s(times))));
+            .because(format!("the most common work item is {name} ({})", per_second(scene.per_s(times))));
     }
     cause.remedy(remedy(kind))
 }
@@ -94,7 +94,7 @@ fn remedy(kind: &str) -> Remedy {
         }
         "migration" => "The scheduler moves tasks: give each its own CPUs (knobs cpuset, process-affinity)",
         "loop" => {
-            "A loop device is in use: move its thread (knob kernel-thread-affinity), or whoever writes to it"
+            "A loop device is in use: move its thread (knob kernel-thread-affinity), or the process that writes to it"
         }
         _ => "Move them (knob kernel-thread-affinity), or keep what gives them work off these CPUs",
     })

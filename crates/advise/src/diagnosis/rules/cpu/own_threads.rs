@@ -48,7 +48,7 @@ impl Rule for OwnThreads {
         let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
             .at_most(share)
             .because(format!(
-                "{} of its time threads of its own had the CPU that another wanted",
+                "for {} of its time one of its threads waited for a CPU that another one had",
                 percent(share)
             ))
             .figure("waited_share", share)

@@ -70,7 +70,7 @@ impl Rule for Quota {
             }
         };
         let cause = cause
-            .because(format!("throttled for {} of the time in which it tried to go on", percent(share)))
+            .because(format!("throttled for {} of the time in which it tried to run", percent(share)))
             .figure("wanted_cpus", wanted)
             .figure("threads", time.threads as f64);
         Looked::Found(vec![cause])

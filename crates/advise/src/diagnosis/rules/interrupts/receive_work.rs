@@ -167,7 +167,7 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
             Cause::seen(ABOUT.id, Subject::Server, share, claim)
                 .because(format!("{evidence}{through}"))
                 .figure("runs_per_s", per_s)
-                .remedy(Remedy::by_hand("Find out who sends them: packets between local interfaces are worked off where the sender runs; keep the sender off these CPUs (knob process-affinity)"))
+                .remedy(Remedy::by_hand("Find out who sends them: packets between local interfaces are processed where the sender runs; keep the sender off these CPUs (knob process-affinity)"))
         }
     }
 }

@@ -114,7 +114,7 @@ fn stop(function: &str) -> &'static str {
             "Find the task that sleeps so often (pinwise watch --cpu) and keep it off these CPUs (knob process-affinity)"
         }
         _ => {
-            "Timers fire where they were set: keep whoever sets them off these CPUs (knobs process-affinity, cpuset)"
+            "Timers fire where they were set: keep the tasks that set them off these CPUs (knobs process-affinity, cpuset)"
         }
     }
 }

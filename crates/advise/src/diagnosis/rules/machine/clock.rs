@@ -53,12 +53,12 @@ impl Rule for Clock {
             .figure("highest_mhz", highest);
         let capped = policy.and_then(|p| Some(p.max_khz? < p.hardware_max_khz?)).unwrap_or(false);
         let remedy = match (capped, governor) {
-            (true, _) => Remedy::by_hand("The highest clock that is allowed was lowered: knob frequency-max"),
+            (true, _) => Remedy::by_hand("The highest permitted clock was lowered: knob frequency-max"),
             (false, "performance") => {
-                Remedy::by_hand("The governor is not it: look at heat and power limits (turbostat, IPMI)")
+                Remedy::by_hand("The governor is not the cause: check heat and power limits (turbostat, IPMI)")
             }
             (false, _) => {
-                Remedy::by_hand("Have the clock stay high: governor performance (knob frequency-governor)")
+                Remedy::by_hand("Keep the clock high: governor performance (knob frequency-governor)")
             }
         };
         Looked::Found(vec![cause.remedy(remedy)])

@@ -58,7 +58,7 @@ impl Rule for PageCache {
                 Subject::Server,
                 "The server reads files that it maps: it is warming up, or they do not fit into memory"
                     .to_string(),
-                "Look again when it has run for a while; else give it memory, or lock what it needs (mlock)"
+                "Check again after it has run for a while; otherwise give it more memory, or lock what it needs (mlock)"
                     .to_string(),
             ),
         };

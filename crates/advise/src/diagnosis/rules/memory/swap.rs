@@ -50,7 +50,7 @@ impl Rule for Swap {
         }
         let per_s = scene.per_s(faults);
         let evidence = format!(
-            "blocked for {} of the time in which it tried to go on; {} major faults",
+            "blocked for {} of the time in which it tried to run; {} major faults",
             percent(share),
             per_second(per_s)
         );

@@ -41,13 +41,13 @@ impl Rule for Blocked {
         let claim = match is_io {
             Some(true) => "The server waits for a disk",
             Some(false) => {
-                "The server waits in the kernel for something that is no I/O, a lock of the kernel most likely"
+                "The server waits in the kernel for something other than I/O, most likely a kernel lock"
             }
             None => "The server waits in the kernel for a disk or a lock",
         };
         let mut cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because(format!(
-                "blocked (state D) for {} of the time in which it tried to go on",
+                "blocked (state D) for {} of the time in which it tried to run",
                 percent(share)
             ))
             .figure("blocked_share", share);

@@ -66,7 +66,7 @@ impl Rule for ListenQueue {
                 .because(format!("{} of {}", per_second(again), per_second(sent)))
                 .figure("retransmitted_share", again / sent)
                 .remedy(Remedy::by_hand(
-                    "Look at drops of the card (ethtool -S), of the backlog (softnet_stat), and at the path",
+                    "Check drops of the card (ethtool -S), of the backlog (softnet_stat), and at the path",
                 ));
             causes.push(cause);
         }

@@ -39,7 +39,7 @@ impl Rule for OwnSleep {
         if share < MUCH {
             return Looked::Fine;
         }
-        let claim = "The server pauses by itself: its threads sleep for a time that it has chosen";
+        let claim = "The server pauses by itself: its threads sleep for a time that it chose itself";
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because(format!("{} of the time of its threads, in nanosleep(2) or clock_nanosleep(2)", percent(share)))
             .figure("asleep_share", share)

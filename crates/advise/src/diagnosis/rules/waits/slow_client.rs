@@ -74,7 +74,7 @@ impl Rule for SlowClient {
             None => Cause::possible(ABOUT.id, subject, claim),
         };
         let cause = cause
-            .because(format!("the server had nothing to do for {} of what it could", percent(idle)))
+            .because(format!("the server was idle for {} of the time in which it could run", percent(idle)))
             .figure("client_busy_cpus", busy)
             .figure("client_waited_share", waits)
             .figure("connections", in_flight as f64);
@@ -93,9 +93,9 @@ fn claim(who: &str, waits: f64, busy: f64, in_flight: u64) -> String {
     match (waits >= WAITS, busy >= BUSY) {
         (true, _) => format!("{who} waited for a CPU for {} of the window: something has it", percent(waits)),
         (false, true) => format!("{who} is busy with its own work for {} of a CPU", percent(busy)),
-        (false, false) if in_flight == 0 => format!("{who} asks little"),
+        (false, false) if in_flight == 0 => format!("{who} sent few requests"),
         (false, false) => {
-            format!("{who} asks little: {in_flight} {}", plural("connection", in_flight as usize))
+            format!("{who} sent few requests: {in_flight} {}", plural("connection", in_flight as usize))
         }
     }
 }

@@ -33,14 +33,14 @@ impl Rule for Stopped {
             return Looked::Fine;
         }
         let claim = match all_stopped {
-            true => "The server is stopped (state T): it does nothing until it is let go on".to_string(),
+            true => "The server is stopped (state T): it does nothing until it is continued".to_string(),
             false => format!("The server was stopped for {} of the window", percent(of_wall)),
         };
         let share = if all_stopped { of_wall.max(MATTERS) } else { of_wall };
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because("by a signal, a debugger, or the freezer of its cgroup")
             .figure("stopped_share", of_wall)
-            .remedy(Remedy::by_hand("Find out who stops it: kill -CONT lets it go on; look at cgroup.freeze, a debugger, a job control of a shell"));
+            .remedy(Remedy::by_hand("Find out who stops it: kill -CONT continues it; check cgroup.freeze, debuggers, and the job control of a shell"));
         Looked::Found(vec![cause])
     }
 }

@@ -11,13 +11,13 @@ pub(super) fn number(name: &str, text: &str) -> Result<f64, String> {
     let text = text.trim();
     let (number, suffix) = split(text);
     let suffix = suffix.trim_start();
-    let no_number = || format!("gives '{text}', which is no number");
+    let no_number = || format!("gives '{text}', which is not a number");
     let (value, unit) = match duration(text) {
         Some(seconds) => (seconds, Suffix::of("s")),
         None => (plain(number).ok_or_else(no_number)?, Suffix::of(suffix)),
     };
     let unit = unit.ok_or_else(|| {
-        format!("gives '{text}', which is no number with a known unit ('{suffix}' is none): put only digits in the group")
+        format!("gives '{text}', which is not a number with a known unit ('{suffix}' is none): put only digits in the group")
     })?;
     let factor = unit.factor(name).map_err(|why| format!("gives '{text}', {why}"))?;
     Some(value * factor).filter(|value| value.is_finite()).ok_or_else(no_number)

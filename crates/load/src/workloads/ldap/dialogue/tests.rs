@@ -107,7 +107,7 @@ fn the_server_that_ends_the_connection_is_heard() {
     );
     let words = over(heard(&mut binding(), &hex(BOUND), &[]).0);
     assert!(words.contains("nothing was asked"), "{words}");
-    assert!(over(answers(binding(), "485454502f312e31")).contains("no LDAP message"));
+    assert!(over(answers(binding(), "485454502f312e31")).contains("not an LDAP message"));
     let news = answers(binding(), &format!("{BOUND}{NOTICE}"));
     assert!(matches!(&news[..], [News::Answered(0), News::Over(_)]), "{news:?}");
 }

@@ -87,7 +87,7 @@ fn what_cannot_be_is_refused() {
         ("spread:1,,2", "empty"),
         ("all:", "empty"),
         ("all:7", "not online"),
-        ("spread:x", "no number"),
+        ("spread:x", "not a number"),
         ("each:0;1", "2 lists of CPUs for 5 interrupts"),
         ("each:0;;1;2;3", "empty"),
     ];

@@ -47,7 +47,7 @@ impl Asked<'_> {
                 text.split_once(':').ok_or_else(|| self.wrong(format!("'{text}' has no colon")))?;
             let (key, number) = part(name, number)?;
             if parts.insert(key, number).is_some() {
-                return Err(self.wrong(format!("'{name}' stands there twice")));
+                return Err(self.wrong(format!("'{name}' is given twice")));
             }
         }
         match parts.is_empty() {
@@ -57,7 +57,7 @@ impl Asked<'_> {
     }
 
     fn number(&self, name: &str, text: &str) -> Result<u32, Fault> {
-        text.parse().map_err(|_| self.wrong(format!("'{text}' is no number for {name}")))
+        text.parse().map_err(|_| self.wrong(format!("'{text}' is not a number for {name}")))
     }
 
     fn lacks(&self, name: &str) -> Fault {
@@ -68,7 +68,7 @@ impl Asked<'_> {
     fn channels(&self, now: &BTreeMap<ChannelKind, u32>, value: &str) -> Result<EthtoolSetting, Fault> {
         let counts = self.parts(value, |name, text| {
             let kind = ChannelKind::ALL.into_iter().find(|kind| kind.name() == name);
-            let kind = kind.ok_or_else(|| self.wrong(format!("'{name}' is no kind of channels")))?;
+            let kind = kind.ok_or_else(|| self.wrong(format!("'{name}' is not a kind of channels")))?;
             let (_, most) = now.get(&kind).zip(self.report.most(kind)).ok_or_else(|| self.lacks(name))?;
             match self.number(name, text)? {
                 count if count > most => {
@@ -90,7 +90,7 @@ impl Asked<'_> {
     fn coalescing(&self, now: &BTreeMap<Figure, u32>, value: &str) -> Result<EthtoolSetting, Fault> {
         let figures = self.parts(value, |name, text| {
             let figure = Figure::find(name)
-                .ok_or_else(|| self.wrong(format!("'{name}' is no figure of coalescing")))?;
+                .ok_or_else(|| self.wrong(format!("'{name}' is not a figure of coalescing")))?;
             now.get(&figure).ok_or_else(|| self.lacks(name))?;
             match (figure.is_switch(), text) {
                 (true, "on") => Ok((figure, 1)),

@@ -107,7 +107,7 @@ impl RemoteHosts {
 
     fn not_begun(&self, host: usize) -> Fault {
         let object = format!("host {}", self.name(host));
-        Fault::new(Class::Interrupted, object, "a signal came before its turn", "")
+        Fault::new(Class::Interrupted, object, "stopped by a signal before its turn", "")
     }
 
     fn name(&self, host: usize) -> &str {
@@ -154,7 +154,7 @@ impl RemoteHosts {
         };
         let Some(session) = session else {
             let object = format!("host {}: pinwise confirm", self.name(host));
-            let cause = "the plan has taken itself back before it was confirmed";
+            let cause = "the plan was undone automatically before it was confirmed";
             return Err(Fault::new(Class::No, object, cause, "give a longer --confirm-within"));
         };
         self.on_session(host, Verb::Confirm, &session)

@@ -71,7 +71,7 @@ pub(super) fn not_better(failed: Fault, stdout: &str) -> Fault {
         Some(None) => "the plan is not shown to be better: too few of its trials can be compared".to_string(),
         Some(Some(contrast)) => {
             format!(
-                "the plan is not shown to be better: the figure is {:.3} times that before",
+                "the plan is not shown to be better: the figure is {:.3} times the one before",
                 contrast.ratio
             )
         }

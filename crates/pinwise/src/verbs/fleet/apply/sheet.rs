@@ -68,12 +68,14 @@ impl Sheet {
         };
         let state = match row.state.state {
             State::Untouched => "not touched".to_string(),
-            State::Confirmed => format!("in force; there, '{undo}' takes it back"),
-            State::Already => "was so already".to_string(),
+            State::Confirmed => format!("in force; undo it there with '{undo}'"),
+            State::Already => "was already so".to_string(),
             State::Undone => "undone".to_string(),
             State::TakesItselfBack | State::Waits => {
                 let within_s = self.confirm_within.as_secs_f64();
-                format!("could not be reached to undo it; takes itself back within {within_s} s of the apply")
+                format!(
+                    "could not be reached to undo it; it is undone automatically within {within_s} s of the apply"
+                )
             }
             State::Left | State::Unsettled => {
                 format!("NOT undone, and may be in force for good; run there: {undo}")
@@ -120,7 +122,7 @@ pub(super) struct ForeseenSheet {
 impl ForeseenSheet {
     /// For people: hosts of a wave on which the same would be done stand together.
     pub(super) fn text(&self) -> String {
-        let mut text = "Nothing is touched. It would be done:\n".to_string();
+        let mut text = "Nothing is changed. This would be done:\n".to_string();
         let mut wave = None;
         for (at, group) in self.hosts.chunk_by(ForeseenRow::is_alike).enumerate() {
             let Some(first) = group.first() else { continue };
@@ -195,7 +197,7 @@ mod tests {
         let sheet = Sheet { hosts, stopped, unlike: Vec::new(), not_read: Vec::new(), confirm_within };
         let expected = "Stopped in wave 2, where a host failed.\n\
             \nWave 1\n  a: undone\n\
-            \nWave 2\n  b: could not be reached to undo it; takes itself back within 600 s of the apply\n  \
+            \nWave 2\n  b: could not be reached to undo it; it is undone automatically within 600 s of the apply\n  \
             c: NOT undone, and may be in force for good; run there: pinwise undo --session 7-1\n      \
             host c: check: is down\n\
             \nIn no wave\n  d: not touched\n";

@@ -49,8 +49,8 @@ pub(super) fn find(
     }
     match targets.hosts.is_empty() {
         true => {
-            let cause = "no host is built as the machine that the plan was made for";
-            let remedy = "study one of them, and make a plan of that (pinwise fleet study, pinwise plan)";
+            let cause = "no host is built like the machine that the plan was made for";
+            let remedy = "study one of them, and make a plan from that (pinwise fleet study, pinwise plan)";
             Err(Fault::new(Class::MachineLacks, "fleet", cause, remedy))
         }
         false => Ok(targets),
@@ -64,7 +64,7 @@ fn machine_of(plan: &Plan, like: Option<&Path>) -> Result<Option<Captured>, Faul
         (None, None) => Ok(None),
         (None, Some(case)) => host_of(case).map(Some).map_err(|fault| {
             let object = format!("machine of the plan: {}", fault.object);
-            let remedy = "name its case or a capture of its machine with --like, or take the line 'case' out of the plan";
+            let remedy = "name its case or a capture of its machine with --like, or remove the line 'case' from the plan";
             Fault { object, remedy: remedy.into(), ..fault }
         }),
     }
@@ -99,8 +99,7 @@ fn all_are_alike(targets: &Targets) -> Result<(), Fault> {
     let Targets { unlike, not_read, .. } = targets;
     let remedy = "leave them out with --skip-unlike";
     if let Some(first) = not_read.first() {
-        let mut cause =
-            "hosts cannot be read, so that it is not known whether the plan fits them".to_string();
+        let mut cause = "hosts cannot be read, so whether the plan fits them is not known".to_string();
         for one in not_read.iter().take(MOST_NAMED) {
             cause.push_str(&format!("\n{}", one.fault));
         }
@@ -110,7 +109,7 @@ fn all_are_alike(targets: &Targets) -> Result<(), Fault> {
         return Ok(());
     }
     let mut cause =
-        "hosts are not built as the machine that the plan was made for, so that its numbers of CPUs mean others there"
+        "hosts are not built like the machine that the plan was made for: its CPU numbers mean other CPUs there"
             .to_string();
     for one in unlike.iter().take(MOST_NAMED) {
         cause.push_str(&format!("\n{}", words(one)));
@@ -118,7 +117,7 @@ fn all_are_alike(targets: &Targets) -> Result<(), Fault> {
     if unlike.len() > MOST_NAMED {
         cause.push_str(&format!("\nand {} more", unlike.len() - MOST_NAMED));
     }
-    let remedy = format!("{remedy}, and make a plan of their own for them");
+    let remedy = format!("{remedy}, and make a separate plan for them");
     Err(Fault::new(Class::Usage, "fleet", cause, remedy))
 }
 

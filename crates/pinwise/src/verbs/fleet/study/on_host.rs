@@ -95,7 +95,7 @@ fn study(task: &Task, recipe: &str, there: &There, interrupted: &AtomicBool) -> 
     }
     if ![0, i32::from(Class::No.exit_code()), i32::from(CANNOT_TELL)].contains(&exit_code) {
         // Trials that it has made are worth more than a tidy folder.
-        let remedy = format!("look at its case there, where it has one: {}/{CASE}", folder.display());
+        let remedy = format!("see its case on that host, if there is one: {}/{CASE}", folder.display());
         return Err(Fault { remedy, ..ran.failed() });
     }
     if let Err(fault) = ran.connection.fetch_folder(&folder, CASE, &task.case) {

@@ -24,7 +24,7 @@ pub(super) fn render(
             let holds = match one.exit_code {
                 0 => "",
                 1 => "; what the recipe expects does not hold",
-                _ => "; whether what the recipe expects holds cannot be said",
+                _ => "; the trials cannot decide whether what the recipe expects holds",
             };
             text += &format!("  {}: {}{holds}\n", Outside(&one.host), Outside(&case));
         }
@@ -59,7 +59,10 @@ mod tests {
         let failed = [NotRead { host: "db1".into(), fault }];
         let text = render(&[shape("aa"), shape("bb")], &studied, &failed, &[]);
         assert!(text.starts_with("2 shapes, 1 host studied\n\naa  2 cores"), "{text}");
-        assert!(text.contains("  web1: out/aa-web1; whether what the recipe expects"), "{text}");
+        assert!(
+            text.contains("  web1: out/aa-web1; the trials cannot decide whether what the recipe expects"),
+            "{text}"
+        );
         assert!(
             text.ends_with("\nNot studied\n  host db1: was lost - see whether it can be reached\n"),
             "{text}"

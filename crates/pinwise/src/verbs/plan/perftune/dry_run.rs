@@ -31,7 +31,7 @@ pub(super) fn translate(text: &str, to: &mut Translation) {
             ["sysctl", _] => {}
             ["ethtool", "-L", nic, kind, number] => channels(nic, kind, number, line, to),
             ["ethtool", "-K", _, "ntuple", _] => to.leave(line, NO_KNOB),
-            _ => to.leave(line, "it is no command that pinwise knows of perftune.py"),
+            _ => to.leave(line, "it is not a command that pinwise knows of perftune.py"),
         }
     }
 }
@@ -52,7 +52,7 @@ fn file(value: &str, path: &str, line: &str, to: &mut Translation) {
         ["", "sys", "class", "net", _, "queues", _, "rps_flow_cnt"] => {
             match value.parse().ok().and_then(flows) {
                 Some(number) => of_knob(&number.to_string(), path, line, to),
-                None => to.leave(line, "it is no number of flows"),
+                None => to.leave(line, "it is not a number of flows"),
             }
         }
         _ => of_knob(value, path, line, to),
@@ -80,7 +80,7 @@ fn channels(nic: &str, kind: &str, number: &str, line: &str, to: &mut Translatio
     if !is_so(kind) && !is_so("combined") {
         to.leave(
             line,
-            "the number of queues changes which interrupts there are: set it first (knob channels), then let perftune.py print anew",
+            "the number of queues changes which interrupts there are: set it first (knob channels), then run perftune.py --dry-run again",
         );
     }
 }

@@ -25,7 +25,7 @@ const READ: [&str; 9] = [
 ];
 
 pub(super) fn translate(options: &Keys, to: &mut Translation) {
-    options.odd.iter().for_each(|line| to.leave(line, "it is no option of perftune.py"));
+    options.odd.iter().for_each(|line| to.leave(line, "it is not an option of perftune.py"));
     for (key, words) in &options.keys {
         let what = format!("{key}: {}", words.join(", "));
         match key.as_str() {
@@ -35,7 +35,7 @@ pub(super) fn translate(options: &Keys, to: &mut Translation) {
                 "the number of queues changes which interrupts there are: set it first (knob channels)",
             ),
             "arfs" | "write_back_cache" => to.leave(&what, NO_KNOB),
-            _ => to.leave(&what, "it is no option of perftune.py that pinwise knows"),
+            _ => to.leave(&what, "it is not an option of perftune.py that pinwise knows"),
         }
     }
     let Some(all) = cpu_mask(options, to) else { return };
@@ -58,7 +58,7 @@ pub(super) fn translate(options: &Keys, to: &mut Translation) {
                 to.leave("tune_clock", "pinwise has no knob for the clock source")
             }
             "system" => {}
-            _ => to.leave(&format!("tune: {part}"), "it is no part that perftune.py tunes"),
+            _ => to.leave(&format!("tune: {part}"), "it is not a part that perftune.py tunes"),
         }
     }
     // What is left for the application; with all CPUs for interrupts that is all.
@@ -96,12 +96,12 @@ fn irq_cpus(options: &Keys, all: &CpuSet, to: &Translation) -> Result<CpuSet, St
             .root
             .cpu_list("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
             .map_err(|e| format!("mode sq_split is the core of CPU 0: {e}"))?,
-        (None, Some(mode)) => return Err(format!("'{mode}' is no mode of perftune.py")),
+        (None, Some(mode)) => return Err(format!("'{mode}' is not a mode of perftune.py")),
         (None, None) => return Err(BY_HWLOC.into()),
     };
     match !cpus.is_empty() && cpus.is_subset(all) {
         true => Ok(cpus),
-        false => Err(format!("they ({cpus}) are no part of those of cpu_mask ({all})")),
+        false => Err(format!("they ({cpus}) are not part of cpu_mask ({all})")),
     }
 }
 

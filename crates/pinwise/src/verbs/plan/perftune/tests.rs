@@ -98,13 +98,13 @@ fn what_perftune_would_refuse_or_work_out_by_itself_is_named() {
     for (text, why) in [
         ("tune: [net]\n", "--dry-run"),
         ("tune: [net]\nmode: sq\nirq_cpu_mask: '0x1'\n", "not both"),
-        ("tune: [net]\nirq_cpu_mask: '0x10'\n", "no part"),
-        ("tune: [net]\nmode: fast\n", "no mode"),
-        ("tune: [nets]\nmode: sq\n", "no part that"),
+        ("tune: [net]\nirq_cpu_mask: '0x10'\n", "not part"),
+        ("tune: [net]\nmode: fast\n", "not a mode"),
+        ("tune: [nets]\nmode: sq\n", "not a part that"),
         ("mode: sq\n", "names no part"),
         ("cpu_mask: zz\n", "cpu_mask"),
         ("tune: [disks]\nmode: mq\ndev: [nvme0n1]\ndir: [/var/lib]\n", "nomerges"),
-        ("what is this\n", "no option"),
+        ("what is this\n", "not an option"),
     ] {
         let left = advice(&root(), text).not_taken_over.join("\n");
         assert!(left.contains(why), "{why} in {left}");

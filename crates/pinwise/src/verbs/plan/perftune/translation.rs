@@ -58,7 +58,7 @@ impl<'a> Translation<'a> {
 pub(super) fn mask(text: &str) -> Result<CpuSet, String> {
     let plain: Vec<&str> = text.trim().split(',').map(|word| word.trim_start_matches("0x")).collect();
     match plain.iter().all(|word| word.is_empty()) {
-        true => Err(format!("'{text}' is no mask of CPUs")),
+        true => Err(format!("'{text}' is not a mask of CPUs")),
         false => CpuSet::from_mask(&plain.join(",")).map_err(|e| e.to_string()),
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn fits(folder: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
-    Err(Fault::new(Class::Storage, folder.display(), cause, "read it at a shell: pinwise report"))
+    Err(Fault::new(Class::Storage, folder.display(), cause, "read it in a shell: pinwise report"))
 }
 
 fn of_case(found: &Found, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {

@@ -70,7 +70,7 @@ impl KeptPlans {
 fn expired(case: &str) -> Fault {
     let object = format!("the plan of {case}");
     let cause = format!("it has expired: it was shown more than {} minutes ago", GOOD_FOR.as_secs() / 60);
-    Fault::new(Class::No, object, cause, "make the plan again, and look at its dry run")
+    Fault::new(Class::No, object, cause, "make the plan again, and check its dry run")
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const MOST_NAMED: usize = 20;
 pub(super) fn announced(kept: &KeptPlan, within_s: u64, notes: &NoteQueue) {
     let server = kept.server.iter().map(|server| format!(" for {server}")).collect::<String>();
     let case = &kept.case;
-    let until = format!("it is taken back after {within_s} s unless it is confirmed");
+    let until = format!("it is undone after {within_s} s unless it is confirmed");
     notes.say(format!("pinwise: applying the plan of {case}{server}; {until}"));
     for setting in kept.settings.iter().take(MOST_NAMED) {
         let (knob, target, value) = (&setting.knob, &setting.target, &setting.value);
@@ -91,7 +91,7 @@ pub(super) fn of_undo(undone: &Value) -> String {
     let refused = items(undone, "refused").count();
     counts.extend((refused > 0).then(|| format!("{} left alone", counted(refused, "session"))));
     match counts.is_empty() {
-        true => "nothing was outstanding".into(),
+        true => "nothing was in force".into(),
         false => format!("undo: {}", counts.join(", ")),
     }
 }
@@ -138,7 +138,7 @@ mod tests {
         let acts = json!([{ "result": "restored" }, { "result": "gone" }, { "result": "restored" }]);
         let undone = json!({ "sessions": [{ "undone": acts }], "refused": [{}] });
         assert_eq!(of_undo(&undone), "undo: 1 gone, 2 restored, 1 session left alone");
-        assert_eq!(of_undo(&json!({ "sessions": [], "refused": [] })), "nothing was outstanding");
+        assert_eq!(of_undo(&json!({ "sessions": [], "refused": [] })), "nothing was in force");
     }
 
     #[test]

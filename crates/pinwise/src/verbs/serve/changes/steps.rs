@@ -128,7 +128,7 @@ pub(super) async fn confirm(session: Option<String>, notes: NoteQueue) -> Result
 /// # Errors
 /// The ledger cannot be read, or another pinwise is changing the machine. What was left is in the answer.
 pub(super) async fn undo(notes: NoteQueue) -> Result<Value, Refusal> {
-    notes.say("pinwise: taking back everything that is outstanding".into());
+    notes.say("pinwise: undoing everything that is in force".into());
     let undone = said(own_verb::json(&["undo".into()], UNDOING).await, &notes)?;
     notes.say(format!("pinwise: {}", outcome::of_undo(&undone)));
     Ok(undone)
@@ -137,7 +137,7 @@ pub(super) async fn undo(notes: NoteQueue) -> Result<Value, Refusal> {
 /// What is said of a task that did not come to its end.
 pub(super) fn cut_short() -> Fault {
     let (cause, remedy) =
-        ("the server ended before it was done", "see at a shell what is in force: pinwise status");
+        ("the server ended before it was done", "check in a shell what is in force: pinwise status");
     Fault::new(Class::Interrupted, "the change", cause, remedy)
 }
 
@@ -152,7 +152,7 @@ async fn folder_of(dir: &Path, case: &str) -> Result<String, Refusal> {
     let text = folder.into_os_string().into_string();
     text.map_err(|folder| {
         let (cause, remedy) =
-            ("the path is not UTF-8", "rename the folder, or plan at a shell: pinwise plan CASE");
+            ("the path is not UTF-8", "rename the folder, or plan in a shell: pinwise plan CASE");
         Fault::new(Class::Usage, folder.display(), cause, remedy).into()
     })
 }
@@ -192,8 +192,7 @@ fn is_for_a_server(plan: &Plan) -> bool {
 }
 
 fn not_named() -> Fault {
-    let cause =
-        "the plan is for the server that was studied, and which process that is now has not been said";
+    let cause = "the plan is for the server that was studied, but its process was not named";
     Fault::new(
         Class::Usage,
         "server",

@@ -88,6 +88,6 @@ pub(in super::super) async fn compare(State(served): State<Served>, Query(asked)
 fn argument(folder: &Path) -> Result<String, Fault> {
     folder.to_str().map(String::from).ok_or_else(|| {
         let remedy = "start pinwise serve with another folder";
-        Fault::new(Class::Usage, folder.display(), "its path is no UTF-8 text", remedy)
+        Fault::new(Class::Usage, folder.display(), "its path is not UTF-8 text", remedy)
     })
 }

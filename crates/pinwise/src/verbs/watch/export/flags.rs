@@ -12,16 +12,16 @@ const ENDING: &str = "prom";
 // Where metrics go.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ExportFlags {
-    /// Hand out counters since the start as OpenMetrics over HTTP at this address of the host's own, as 127.0.0.1:9117 (path /metrics), until
-    /// Ctrl-C or for as long as --for says. Figures are those at the end of the last interval (--every)
+    /// Serve counters since the start as OpenMetrics over HTTP at this local address, such as 127.0.0.1:9117 (path /metrics), until Ctrl-C
+    /// or for the time of --for. Figures are as of the end of the last interval (--every)
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["record", "replay", "full", "format", "table", "output"])]
     pub openmetrics: Option<SocketAddr>,
-    /// Let --openmetrics listen at an address that other hosts reach, too: whoever reaches it reads the names of processes, for there is no
+    /// Let --openmetrics listen at an address that other hosts can reach. Whoever can reach it can read the names of processes: there is no
     /// TLS and no password
     #[arg(long, requires = "openmetrics")]
     pub openmetrics_anywhere: bool,
-    /// Write the same to a file for node_exporter's textfile collector, whole, at the end of each interval (--every): DIR/pinwise.prom.
-    /// It is removed when pinwise ends
+    /// Write the same to a file for the textfile collector of node_exporter (DIR/pinwise.prom), replaced at the end of each interval
+    /// (--every) and removed when pinwise ends
     #[arg(long, value_name = "FILE.prom", conflicts_with_all = ["record", "replay", "full", "format", "table", "output"])]
     pub textfile: Option<PathBuf>,
 }
@@ -50,7 +50,7 @@ impl ExportFlags {
             && file.extension() != Some(OsStr::new(ENDING))
         {
             let cause = "node_exporter reads only files whose names end in .prom";
-            let remedy = "choose such a name, as pinwise.prom";
+            let remedy = "choose such a name, for example pinwise.prom";
             return Err(Fault::new(Class::Usage, format!("--textfile {}", file.display()), cause, remedy));
         }
         Ok(())

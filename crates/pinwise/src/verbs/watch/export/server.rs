@@ -127,7 +127,7 @@ fn answer(stream: &TcpStream, last: &Last) -> io::Result<()> {
         Wanted::Hint => send(stream, "200 OK", PLAIN, "", HINT),
         Wanted::NoSuchPath => send(stream, "404 Not Found", PLAIN, "", HINT),
         Wanted::OtherMethod => send(stream, "405 Method Not Allowed", PLAIN, "Allow: GET\r\n", "only GET\n"),
-        Wanted::Malformed => send(stream, "400 Bad Request", PLAIN, "", "this is no request of HTTP/1\n"),
+        Wanted::Malformed => send(stream, "400 Bad Request", PLAIN, "", "this is not a request of HTTP/1\n"),
     }
 }
 

@@ -49,7 +49,7 @@ impl Textfile {
     /// # Errors
     /// It cannot be removed.
     pub(super) fn end(self) -> Result<(), Fault> {
-        let remedy = "remove it: its figures are no longer true";
+        let remedy = "remove it: its figures are out of date";
         match std::fs::remove_file(&self.0) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 Err(Fault::io(format!("--textfile {}", self.0.display()), &e, remedy))

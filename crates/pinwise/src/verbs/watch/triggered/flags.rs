@@ -13,20 +13,21 @@ const AFTER: Duration = Duration::from_secs(5);
 // Flags of `pinwise watch --record` that say when a part is kept, and where.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
-    /// When this holds in an interval of the ring, keep what came before it and 5 s after it beside the ring, and diagnose it: 'run queue >
-    /// 5ms', 'p99 wait > 10ms', 'preempted > 10%', 'taker backup > 5%', .., or SIGUSR1 (docs/watch.md). Several: one of them
+    /// When this holds in an interval of the ring, keep a copy of what came before it and of the 5 s after it beside the ring, and diagnose
+    /// it: 'run queue > 5ms', 'p99 wait > 10ms', 'preempted > 10%', 'taker backup > 5%', ..., or SIGUSR1 (docs/watch.md). May be given
+    /// several times; any one of them suffices
     #[arg(long, value_name = "CONDITION", requires = "record")]
     pub when: Vec<When>,
-    /// So much of the time before is kept
+    /// How much of the time before is kept
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = window::length, requires = "when")]
     pub keep: Duration,
-    /// After a part was kept, conditions are not looked at for so long
+    /// How long conditions are ignored after a part was kept
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = window::length, requires = "when")]
     pub rest: Duration,
-    /// So many parts are kept; then no more are, and none is removed
+    /// Largest number of parts to keep; after that, no more are kept, and none is removed
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), requires = "when")]
     pub most: u32,
-    /// Keep them in this folder instead, which is made where it does not exist
+    /// Keep the parts in this folder instead; it is created if it does not exist
     #[arg(long, value_name = "FOLDER", requires = "when")]
     pub into: Option<PathBuf>,
 }
