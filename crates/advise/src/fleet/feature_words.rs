@@ -222,7 +222,9 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::Container => {
             ("container", 2.0, "Inside a container some of the facts are those of the container.")
         }
-        F::AllowedCpus => ("allowed-cpus", 3.0, "Processes started from there are limited to these CPUs, too."),
+        F::AllowedCpus => {
+            ("allowed-cpus", 3.0, "Processes started from there are limited to these CPUs, too.")
+        }
         F::AllowedNodes => {
             ("allowed-nodes", 3.0, "Processes started from there take memory from these nodes only.")
         }

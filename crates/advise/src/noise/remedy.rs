@@ -15,9 +15,7 @@ pub fn remedy(cause: Cause) -> Option<&'static str> {
         Cause::Steal => {
             Some("the host gives the CPU to other guests: pin this guest's CPUs there, one to a CPU")
         }
-        Cause::Unexplained => {
-            Some("no setting of this system removes it: check the host, or firmware (SMI)")
-        }
+        Cause::Unexplained => Some("no setting of this system removes it: check the host, or firmware (SMI)"),
         Cause::Source(source) => of_source(source),
     }
 }

@@ -34,18 +34,23 @@ pub(super) fn causes(scene: &Scene<'_>, took: &BTreeMap<u32, Took<'_>>) -> Vec<C
         crowd.together.cpus = crowd.together.cpus.union(&took.cpus);
         crowd.cgroups.extend(worst.cgroup.as_deref());
     }
-    let matters = |crowd: &Crowd<'_>| {
-        crowd.processes >= AT_LEAST && scene.time.share(crowd.together.ns) >= MATTERS
-    };
-    by_name.into_iter().filter(|(_, crowd)| matters(crowd)).map(|(name, crowd)| cause(scene, name, &crowd)).collect()
+    let matters =
+        |crowd: &Crowd<'_>| crowd.processes >= AT_LEAST && scene.time.share(crowd.together.ns) >= MATTERS;
+    by_name
+        .into_iter()
+        .filter(|(_, crowd)| matters(crowd))
+        .map(|(name, crowd)| cause(scene, name, &crowd))
+        .collect()
 }
 
 fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
     let Crowd { processes, together, cgroups } = crowd;
     let (word, cpus) = (plural("CPU", together.cpus.len()), &together.cpus);
-    let claim = format!("{processes} processes named {name} run on {word} {cpus} while the server waits for them");
+    let claim =
+        format!("{processes} processes named {name} run on {word} {cpus} while the server waits for them");
     let subject = Subject::Program { name: name.to_string() };
-    let mut cause = waited_for(scene, subject, together, claim, "them").figure("processes", *processes as f64);
+    let mut cause =
+        waited_for(scene, subject, together, claim, "them").figure("processes", *processes as f64);
     if let (Some(cgroup), 1) = (cgroups.first().filter(|path| **path != "/"), cgroups.len()) {
         cause = cause.because(format!("they are in cgroup {cgroup}"));
     }
@@ -66,9 +71,10 @@ mod tests {
     /// So many processes with these names, each of which took 0.5 % of a second from the server.
     fn crowd(names: &[&str]) -> Situation {
         let pids = 900..;
-        names.iter().zip(pids).fold(situation(), |situation, (name, pid)| {
-            situation.taken_by(name, pid, false, SECOND / 200)
-        })
+        names
+            .iter()
+            .zip(pids)
+            .fold(situation(), |situation, (name, pid)| situation.taken_by(name, pid, false, SECOND / 200))
     }
 
     fn ids(situation: &Situation) -> Vec<String> {
@@ -81,14 +87,20 @@ mod tests {
         let cause = &seen.causes[0];
         assert_eq!(cause.id.to_string(), "busy-task/program:cc1");
         assert!(cause.claim.starts_with("40 processes named cc1 run on CPU 1"), "{}", cause.claim);
-        assert!(cause.remedies.iter().all(|remedy| remedy.setting.is_none()), "a number of one of them is no help");
+        assert!(
+            cause.remedies.iter().all(|remedy| remedy.setting.is_none()),
+            "a number of one of them is no help"
+        );
         assert!(cause.share.unwrap() > 0.1, "{cause:?}");
     }
 
     #[test]
     fn few_of_each_name_do_not_matter() {
         assert!(ids(&crowd(&["cc1"])).is_empty());
-        assert!(ids(&crowd(&["a", "b", "c", "d", "e"])).is_empty(), "five programs, each of which takes little");
+        assert!(
+            ids(&crowd(&["a", "b", "c", "d", "e"])).is_empty(),
+            "five programs, each of which takes little"
+        );
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
     let claim = format!("{who} runs on {word} {cpus} while the server waits for it");
     let mut cause = waited_for(scene, Subject::Process { pid }, took, claim, "it");
     if let Some(busy) = scene.situation.busy.iter().find(|busy| busy.pid == pid) {
-        cause = cause.because(format!("it had {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
+        cause = cause.because(format!("it used {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
     }
     Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
 }
@@ -115,15 +115,7 @@ pub(super) fn waited_for(
         ))
         .figure("waited_s", took.ns / 1e9)
         .figure("slices", took.slices as f64)
-<<<<<<< HEAD
         .figure("preempted", took.preempted as f64)
-=======
-        .figure("preempted", took.preempted as f64);
-    if let Some(busy) = scene.situation.busy.iter().find(|busy| busy.pid == pid) {
-        cause = cause.because(format!("it used {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
-    }
-    Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
->>>>>>> next
 }
 
 /// `hog (process 14819, nice 19)`.

@@ -261,7 +261,8 @@ fn remedies(scene: &Scene<'_>, kept: &Kept, is_idle: bool) -> Vec<Remedy> {
     }
     let mut remedies = Vec::new();
     if let Some(pid) = scene.situation.pids.first().filter(|_| is_idle) {
-        let words = "Remove its real-time policy: nothing else wants its CPU, and an ordinary task may use all of it";
+        let words =
+            "Remove its real-time policy: nothing else wants its CPU, and an ordinary task may use all of it";
         remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
     }
     remedies.push(Remedy::by_hand(

@@ -54,9 +54,9 @@ impl Rule for Clock {
         let capped = policy.and_then(|p| Some(p.max_khz? < p.hardware_max_khz?)).unwrap_or(false);
         let remedy = match (capped, governor) {
             (true, _) => Remedy::by_hand("The highest permitted clock was lowered: knob frequency-max"),
-            (false, "performance") => {
-                Remedy::by_hand("The governor is not the cause: check heat and power limits (turbostat, IPMI)")
-            }
+            (false, "performance") => Remedy::by_hand(
+                "The governor is not the cause: check heat and power limits (turbostat, IPMI)",
+            ),
             (false, _) => {
                 Remedy::by_hand("Keep the clock high: governor performance (knob frequency-governor)")
             }

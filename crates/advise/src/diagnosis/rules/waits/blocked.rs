@@ -46,10 +46,7 @@ impl Rule for Blocked {
             None => "The server waits in the kernel for a disk or a lock",
         };
         let mut cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
-            .because(format!(
-                "blocked (state D) for {} of the time in which it tried to run",
-                percent(share)
-            ))
+            .because(format!("blocked (state D) for {} of the time in which it tried to run", percent(share)))
             .figure("blocked_share", share);
         if let Some(some) = io_some(scene) {
             cause = cause
