@@ -258,7 +258,7 @@ fn what_is_not_confirmed_is_taken_back() {
     assert!(seen.to_string().contains("by process 4242, unless confirmed"), "{seen}");
     revert.wait().unwrap();
     let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
-    assert!(fault.cause.contains("over"), "{fault}");
+    assert!(fault.cause.contains("run out"), "{fault}");
     assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
     assert_eq!(bench.read(IRQ[0]), "0-3");
     assert!(matches!(revert.take_back(), Reverted::NotNeeded));

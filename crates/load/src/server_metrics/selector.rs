@@ -92,10 +92,10 @@ mod tests {
     #[test]
     fn what_is_no_selector_is_named() {
         for (text, why) in [
-            ("", "no name of a metric"),
-            ("9lives", "no name of a metric"),
-            ("a b", "no name of a metric"),
-            ("rate(x[1m])", "no name of a metric"),
+            ("", "not a name of a metric"),
+            ("9lives", "not a name of a metric"),
+            ("a b", "not a name of a metric"),
+            ("rate(x[1m])", "not a name of a metric"),
             (r#"x{a=~"b"}"#, "by = alone"),
             (r#"x{a!="b"}"#, "by = alone"),
             (r#"x{a="b"} 3"#, "stands behind"),

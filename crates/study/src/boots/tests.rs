@@ -235,7 +235,7 @@ fn what_does_not_go_across_boots_is_refused() {
         (boot.replace("words = \"\"", "name = \"x\", words = \" nosmt \""), "have the same words"),
         (
             format!("{boot}[[factors]]\nkind = \"places\"\nlevels = [{{ boot = \"nohz=off\" }}]\n"),
-            "all say the words",
+            "all set the parameters",
         ),
     ] {
         let cause = refused(&text);

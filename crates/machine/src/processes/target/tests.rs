@@ -77,7 +77,7 @@ fn a_unit_that_is_not_there_gets_near_names() {
     assert_eq!(fault.class, Class::MachineLacks);
     assert!(fault.remedy.contains("postgresql@15-main.service"), "{fault}");
     assert!(refused(&v2(), "ngnix.service").remedy.contains("similar names: nginx.service"));
-    assert!(refused(&v2(), "oracle").remedy.contains("number of a process"));
+    assert!(refused(&v2(), "oracle").remedy.contains("process number"));
     let fault = refused(&v2(), "x");
     assert!(fault.class == Class::Usage && fault.cause.contains("user@1.service"), "{fault}");
     assert!(refused(&v2(), "empty").cause.contains("no process is in"));
@@ -206,7 +206,7 @@ fn containers_of_each_engine_by_their_whole_id_and_by_its_beginning() {
         for asked in [&ID[..7], "4f2c0de8", &format!("{ID}0"), "4f2c0deg"] {
             let fault = refused(&tree, asked);
             assert_eq!(fault.class, Class::MachineLacks);
-            for form in ["number of a process", "unit", "cgroup", "id of a container", "name of a guest"] {
+            for form in ["process number", "unit", "cgroup", "id of a container", "name of a guest"] {
                 assert!(fault.remedy.contains(form), "{fault}");
             }
         }

@@ -72,7 +72,7 @@ mod tests {
         let of_fixture = captured(Path::new(capture)).unwrap();
         assert!(!of_fixture.machine.cpus.is_empty(), "{of_fixture:?}");
         let folder = tempfile::tempdir().unwrap();
-        assert!(captured(&folder.path().join("b.tar.zst")).unwrap_err().contains("not a capture"));
+        assert!(captured(&folder.path().join("b.tar.zst")).unwrap_err().contains("no capture"));
         let damaged = folder.path().join("c.tar.zst");
         std::fs::write(&damaged, "not an archive").unwrap();
         assert!(captured(&damaged).is_err());

@@ -1,5 +1,7 @@
 //! Another process has the CPU while the server waits for it.
 
+mod program;
+
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
@@ -7,7 +9,7 @@ use machine::processes::Task;
 use machine::wording::{per_second, percent, plural};
 use probe::account::TaskAccount;
 
-use super::{busy_program, rt_throttling};
+use super::rt_throttling;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -31,8 +33,8 @@ static ABOUT: About = About {
 #[derive(Default)]
 pub(super) struct Took<'a> {
     pub(super) ns: f64,
-    pub(super) slices: u64,
-    pub(super) preempted: u64,
+    slices: u64,
+    preempted: u64,
     pub(super) cpus: CpuSet,
     /// The thread of it that took most.
     pub(super) worst: Option<&'a TaskAccount>,
@@ -78,7 +80,7 @@ impl Rule for BusyTask {
         let took = took(scene, false);
         let costly = took.iter().filter(|(_, took)| scene.time.share(took.ns) >= MATTERS);
         let mut causes: Vec<Cause> = costly.filter_map(|(pid, took)| cause(scene, *pid, took)).collect();
-        causes.extend(busy_program::causes(scene, &took));
+        causes.extend(program::causes(scene, &took));
         Looked::of(causes)
     }
 }
@@ -97,7 +99,7 @@ fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
 }
 
 /// A cause with what the server waited for `whom`: it, or them.
-pub(super) fn waited_for(
+fn waited_for(
     scene: &Scene<'_>,
     subject: Subject,
     took: &Took<'_>,

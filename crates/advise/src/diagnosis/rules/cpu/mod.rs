@@ -1,7 +1,6 @@
 //! Who has the CPU that the server wants.
 
 pub mod autogroup;
-mod busy_program;
 pub mod busy_task;
 pub mod client_beside_server;
 pub mod cross_cpu_wakeups;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::wording::plural;
 
-use super::busy_task::{Took, waited_for};
+use super::{Took, waited_for};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::scene::{MATTERS, Scene};
 
