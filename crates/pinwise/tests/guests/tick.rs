@@ -39,37 +39,6 @@ fn one_task_has_no_tick_two_bring_it_back_and_pinwise_says_why() {
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_study_of_a_cpu_without_a_tick_and_of_what_brings_it_back() {
-    let Some(guest) = guest::like("plain") else { return };
-    let recipe = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/quiet-cpu-nohz.toml");
-    let guest = guest.cmdline(QUIET).file(recipe);
-    // One block, since what is asserted is true of each trial; where a guest's times are, no verdict is.
-    let script = "pinwise study quiet-cpu-nohz.toml --blocks 1 --window 2 --attempts 1 -o /tmp/case --format json > study.json\ncp /tmp/case/trials.jsonl .\n\
-                  pinwise status --format json > left.json\n";
-    let outcome = guest::run(&guest, script);
-    let trials = guest::lines(&outcome, "trials.jsonl");
-    let ticks = |arm: &str| {
-        let trial =
-            trials.iter().find(|trial| trial["arm"] == arm).unwrap_or_else(|| panic!("{arm}: {trials:#?}"));
-        trial["figures"]["ticks_per_s"].as_f64().unwrap_or_else(|| panic!("{trial:#}"))
-    };
-    for (arm, has_ticks) in [
-        ("ordinary CPU A", true),
-        ("ordinary CPU B", true),
-        ("nohz_full", false),
-        ("nohz_full, housekeeping moved", false),
-        ("nohz_full, CPU time limited", true),
-    ] {
-        let ticks = ticks(arm);
-        // A host with much else to do takes time from the guest, ticks and all; without a tick there is one a second at most.
-        assert!(if has_ticks { ticks > 20.0 } else { ticks < 10.0 }, "{arm}: {ticks}");
-    }
-    let left: Value = serde_json::from_str(&guest::text(&outcome, "left.json")).unwrap();
-    assert!(left["sessions"].as_array().is_none_or(Vec::is_empty), "{left:#}");
-}
-
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn a_plan_is_tried_before_the_reboot() {
     if guest::like("plain").is_none() {
         return;
@@ -102,4 +71,42 @@ fn a_plan_is_tried_before_the_reboot() {
     let (code, reported) = rehearse("isolcpus=2-3 rcu_nocps=2-3");
     assert_eq!((code, &reported["holds"]), (Some(1), &Value::Bool(false)), "{reported:#}");
     assert_eq!(reported["checks"][1]["effect"], "no-effect", "{reported:#}");
+}
+
+/// `make soak`: the recipe. What it rests on is in the tests above and in `watched`.
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots guests under QEMU; run by `make soak`"]
+    fn a_study_of_a_cpu_without_a_tick_and_of_what_brings_it_back() {
+        let Some(guest) = guest::like("plain") else { return };
+        let recipe = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/quiet-cpu-nohz.toml");
+        let guest = guest.cmdline(QUIET).file(recipe);
+        // One block, since what is asserted is true of each trial; where a guest's times are, no verdict is.
+        let script = "pinwise study quiet-cpu-nohz.toml --blocks 1 --window 2 --attempts 1 -o /tmp/case --format json > study.json\ncp /tmp/case/trials.jsonl .\n\
+                      pinwise status --format json > left.json\n";
+        let outcome = guest::run(&guest, script);
+        let trials = guest::lines(&outcome, "trials.jsonl");
+        let ticks = |arm: &str| {
+            let trial = trials
+                .iter()
+                .find(|trial| trial["arm"] == arm)
+                .unwrap_or_else(|| panic!("{arm}: {trials:#?}"));
+            trial["figures"]["ticks_per_s"].as_f64().unwrap_or_else(|| panic!("{trial:#}"))
+        };
+        for (arm, has_ticks) in [
+            ("ordinary CPU A", true),
+            ("ordinary CPU B", true),
+            ("nohz_full", false),
+            ("nohz_full, housekeeping moved", false),
+            ("nohz_full, CPU time limited", true),
+        ] {
+            let ticks = ticks(arm);
+            // A host with much else to do takes time from the guest, ticks and all; without a tick there is one a second at most.
+            assert!(if has_ticks { ticks > 20.0 } else { ticks < 10.0 }, "{arm}: {ticks}");
+        }
+        let left: Value = serde_json::from_str(&guest::text(&outcome, "left.json")).unwrap();
+        assert!(left["sessions"].as_array().is_none_or(Vec::is_empty), "{left:#}");
+    }
 }

@@ -216,58 +216,6 @@ const SWAPPED: &str = r#"
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn pages_that_come_back_from_swap_are_major_faults() {
-    let Some(_) = guest::like("plain") else { return };
-    let perl = std::path::Path::new("/usr/bin/perl");
-    if !perl.exists() || !cfg!(target_arch = "x86_64") {
-        return eprintln!("skipped: perl is not installed, or this is not x86-64");
-    }
-    let small = rehearse::Shape::find("plain").unwrap().with_memory_mb(256);
-    let guest = Guest::of(small).program_as("pinwise", env!("CARGO_BIN_EXE_pinwise")).program(perl);
-    // A page at a time comes back.
-    let outcome = guest::run(
-        &guest,
-        &format!(
-            "mkswap /dev/vda; swapon /dev/vda; echo 0 > /proc/sys/vm/page-cluster
-            perl -e '{SWAPPED}' & swaps=$!
-            pages() {{ awk '/^pswpin/ {{print $2}}' /proc/vmstat; }}
-            majors() {{ awk '{{print $12}}' /proc/$swaps/stat; }}
-            until [ -e ready ]; do kill -0 $swaps; sleep 0.2; done
-            pages > pages-before; majors > majors-before
-            pinwise watch --process $swaps --for 120s --format json > sheet & watch=$!
-            held() {{ ls -l /proc/$watch/fd | grep -c bpf || true; }}
-            before=0; now=$(held)
-            while [ $now -lt 30 ] || [ $now -ne $before ]; do sleep 3; before=$now; now=$(held); done
-            echo > go
-            until [ -e missing ]; do kill -0 $swaps; sleep 0.2; done
-            kill -INT $watch; wait $watch || true
-            pages > pages-after; majors > majors-after
-            echo > end"
-        ),
-    );
-    let sheet = sheet(&outcome, "sheet");
-    adds_up(&sheet);
-    let thread = &rows(&sheet, "threads")[0];
-    let rise =
-        |name: &str| count(&outcome, &format!("{name}-after")) - count(&outcome, &format!("{name}-before"));
-    let (faults, missing) = (number(&thread["major_faults"]), count(&outcome, "missing"));
-    let swapped_in = number(&sheet["paging"]["swapped_in_pages"]);
-    eprintln!(
-        "{missing} pages were not in memory; watch: {faults} major faults, {swapped_in} pages swapped in; the kernel: {} and {}",
-        rise("majors"),
-        rise("pages")
-    );
-    assert!(missing > 1_000, "{missing} pages of 2,500 were in swap");
-    // Some of the program's own pages come back as well.
-    assert!(faults >= missing && faults <= missing + missing / 20, "{faults} faults, {missing} pages missed");
-    assert!(faults <= rise("majors"), "{faults} faults, {} by the kernel", rise("majors"));
-    assert!(swapped_in >= missing && swapped_in <= rise("pages"), "{swapped_in} pages swapped in");
-    // A read that is answered at once does not block.
-    assert!(number(&thread["blocked"]["count"]) > 100, "it waits for what is read: {thread:#}");
-}
-
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn memory_on_the_other_node_is_expected_to_be_remote() {
     let Some(guest) = guest::like("two-node-smt") else { return };
     // What a task touches lies on the node where it runs; then it is moved.
@@ -307,9 +255,65 @@ fn with_rtla() -> Option<Guest> {
     Some(guest::like("plain")?.kernel("rt-amd64").program(rtla).limit(Duration::from_secs(240)))
 }
 
-/// `make soak`: beside tracers of the kernel.
+/// `make soak`: what comes back from swap, and beside tracers of the kernel.
 mod soak {
     use super::*;
+
+    #[test]
+    #[ignore = "boots guests under QEMU; run by `make soak`"]
+    fn pages_that_come_back_from_swap_are_major_faults() {
+        let Some(_) = guest::like("plain") else { return };
+        let perl = std::path::Path::new("/usr/bin/perl");
+        if !perl.exists() || !cfg!(target_arch = "x86_64") {
+            return eprintln!("skipped: perl is not installed, or this is not x86-64");
+        }
+        let small = rehearse::Shape::find("plain").unwrap().with_memory_mb(256);
+        let guest = Guest::of(small).program_as("pinwise", env!("CARGO_BIN_EXE_pinwise")).program(perl);
+        // A page at a time comes back.
+        let outcome = guest::run(
+            &guest,
+            &format!(
+                "mkswap /dev/vda; swapon /dev/vda; echo 0 > /proc/sys/vm/page-cluster
+                perl -e '{SWAPPED}' & swaps=$!
+                pages() {{ awk '/^pswpin/ {{print $2}}' /proc/vmstat; }}
+                majors() {{ awk '{{print $12}}' /proc/$swaps/stat; }}
+                until [ -e ready ]; do kill -0 $swaps; sleep 0.2; done
+                pages > pages-before; majors > majors-before
+                pinwise watch --process $swaps --for 120s --format json > sheet & watch=$!
+                held() {{ ls -l /proc/$watch/fd | grep -c bpf || true; }}
+                before=0; now=$(held)
+                while [ $now -lt 30 ] || [ $now -ne $before ]; do sleep 3; before=$now; now=$(held); done
+                echo > go
+                until [ -e missing ]; do kill -0 $swaps; sleep 0.2; done
+                kill -INT $watch; wait $watch || true
+                pages > pages-after; majors > majors-after
+                echo > end"
+            ),
+        );
+        let sheet = sheet(&outcome, "sheet");
+        adds_up(&sheet);
+        let thread = &rows(&sheet, "threads")[0];
+        let rise = |name: &str| {
+            count(&outcome, &format!("{name}-after")) - count(&outcome, &format!("{name}-before"))
+        };
+        let (faults, missing) = (number(&thread["major_faults"]), count(&outcome, "missing"));
+        let swapped_in = number(&sheet["paging"]["swapped_in_pages"]);
+        eprintln!(
+            "{missing} pages were not in memory; watch: {faults} major faults, {swapped_in} pages swapped in; the kernel: {} and {}",
+            rise("majors"),
+            rise("pages")
+        );
+        assert!(missing > 1_000, "{missing} pages of 2,500 were in swap");
+        // Some of the program's own pages come back as well.
+        assert!(
+            faults >= missing && faults <= missing + missing / 20,
+            "{faults} faults, {missing} pages missed"
+        );
+        assert!(faults <= rise("majors"), "{faults} faults, {} by the kernel", rise("majors"));
+        assert!(swapped_in >= missing && swapped_in <= rise("pages"), "{swapped_in} pages swapped in");
+        // A read that is answered at once does not block.
+        assert!(number(&thread["blocked"]["count"]) > 100, "it waits for what is read: {thread:#}");
+    }
 
     #[test]
     #[ignore = "boots guests under QEMU; `make soak` runs it"]

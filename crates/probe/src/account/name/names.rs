@@ -58,13 +58,28 @@ impl Names {
     /// time at first, and when there are some of modules that came meanwhile.
     pub fn learn(&mut self, snapshot: &Snapshot) {
         self.page_faults = snapshot.page_faults;
-        self.foreign_numbers = snapshot.foreign_numbers;
         let of_threads = snapshot.threads.iter().map(|(_, thread)| thread.cgroup);
         let of_takers = snapshot.takers.iter().map(|(_, taker)| taker.cgroup);
         let fresh = self.fresh(Kind::Cgroup, of_threads.chain(of_takers));
         if !fresh.is_empty() {
             self.cgroups.extend(cgroups::paths(&Root::live(), &fresh));
         }
+        self.learn_tasks(snapshot);
+        let root = Root::live();
+        self.learn_version_1(&root, |names| processes(snapshot, names));
+        let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
+        let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
+        match self.symbols.of(&fresh) {
+            Ok(functions) => self.functions.extend(functions),
+            Err(missing) if self.missing.contains(&missing) => {}
+            Err(missing) => self.missing.push(missing),
+        }
+    }
+
+    /// The part of [`learn`](Self::learn) that is about tasks, and is quick: for those that may be gone by the time of the rest. A task
+    /// that never left its CPU is known by nothing but its number.
+    pub fn learn_tasks(&mut self, snapshot: &Snapshot) {
+        self.foreign_numbers = snapshot.foreign_numbers;
         let nameless =
             snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0 && !snapshot.foreign_numbers);
         let wakers = snapshot.threads.iter().filter(|_| !snapshot.foreign_numbers);
@@ -77,14 +92,6 @@ impl Names {
         let fresh = fresh.iter().chain(&unseen);
         self.tasks.extend(fresh.filter_map(|tid| Some((*tid as u32, task(&root, *tid)?))));
         self.learn_unseen(&root, &unseen);
-        self.learn_version_1(&root, |names| processes(snapshot, names));
-        let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
-        let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
-        match self.symbols.of(&fresh) {
-            Ok(functions) => self.functions.extend(functions),
-            Err(missing) if self.missing.contains(&missing) => {}
-            Err(missing) => self.missing.push(missing),
-        }
     }
 
     /// Tasks that have had a CPU without a break, so that nothing of them was booked yet: they have no name. With a target those alone for

@@ -44,6 +44,8 @@ impl Window {
 pub(in crate::engine) struct Accounting {
     counting: Counting,
     counters: ServerCounters,
+    /// Of tasks, looked up while the programs beside the server still run.
+    names: Names,
     server: ProcessRef,
     /// Of the server when it was ready: it may have started its workers before.
     pids: Vec<u32>,
@@ -76,7 +78,8 @@ impl Accounting {
         let listening = has_rate.then(|| Listening::of(&processes::connections(root, &pids)).without_unix());
         let counters = ServerCounters::prepare(root, &pids, listening.as_ref());
         let counters = if locks { counters.and_futexes(&pids) } else { counters };
-        Ok(Self { counting, counters, server, pids, window, began: None, first: None, last: None })
+        let names = Names::of(machine);
+        Ok(Self { counting, counters, names, server, pids, window, began: None, first: None, last: None })
     }
 
     /// The load sent its first request at `from_ns`, CLOCK_MONOTONIC. Said once it has: how long connections take to be made is no part of
@@ -120,7 +123,9 @@ impl Accounting {
         if self.last.is_none() {
             self.counting.stop();
             self.counters.stop();
-            self.last = Some(self.counting.read());
+            let last = self.counting.read();
+            self.names.learn_tasks(&last);
+            self.last = Some(last);
         }
     }
 
@@ -140,7 +145,7 @@ impl Accounting {
                 "the load ended before its warm-up was over: raise budget.window_s or the load's own length";
             return Err(Missing::new("the account of the server", why).identified(FactId::KernelEvents));
         };
-        let mut names = Names::of(machine);
+        let mut names = self.names;
         names.learn(&first);
         names.learn(&last);
         let not_counted = self.counting.missing().to_vec();

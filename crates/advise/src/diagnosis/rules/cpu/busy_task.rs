@@ -99,13 +99,7 @@ fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
 }
 
 /// A cause with what the server waited for `whom`: it, or them.
-fn waited_for(
-    scene: &Scene<'_>,
-    subject: Subject,
-    took: &Took<'_>,
-    claim: String,
-    whom: &str,
-) -> Cause {
+fn waited_for(scene: &Scene<'_>, subject: Subject, took: &Took<'_>, claim: String, whom: &str) -> Cause {
     let share = scene.time.share(took.ns);
     Cause::seen(ABOUT.id, subject, share, claim)
         .because(format!(
