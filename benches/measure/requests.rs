@@ -18,7 +18,6 @@ use rustix::thread::gettid;
 
 use crate::pinned::Pinned;
 use crate::section::Section;
-use crate::tools;
 
 /// Round trips of a run: some 0.5 s.
 const ROUND_TRIPS: u32 = 20_000;
