@@ -155,7 +155,7 @@ fn the_traffic_is_reported_by_slices_ports_clients_and_connections() {
     let (completed, unfinished) = (number(&driven["completed"]), number(&driven["unfinished"]));
     // A driver that is held up sends what is due then at once, and requests that are read together count as one.
     assert!(
-        (0.8 * completed..=completed + unfinished).contains(&answered),
+        (0.5 * completed..=completed + unfinished).contains(&answered),
         "{completed} {unfinished}: {traffic:#}"
     );
     let port = &traffic["ports"][0];

@@ -35,7 +35,9 @@ pub fn arguments(bench: &Bench, production: &Production, more: &[&str]) -> Vec<S
 pub fn study(bench: &Bench, production: &Production, more: &[&str]) -> Value {
     let arguments = arguments(bench, production, &[&SHORT[..], more].concat());
     let result = bench.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(result["progress"]["complete_blocks"], 8, "{:#}", result["progress"]);
+    // On a host that is held up, putting an arm in force may leave too little of its short window: that trial is not measured.
+    let blocks = result["progress"]["complete_blocks"].as_u64().unwrap();
+    assert!((6..=8).contains(&blocks), "{}", summary(&result));
     let harm = &result["harm"];
     assert!(harm["breached"].as_array().unwrap().is_empty() && harm["ended"].is_null(), "{harm:#}");
     bench.nothing_is_changed();
