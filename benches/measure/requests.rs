@@ -146,7 +146,7 @@ impl Echo {
     fn cpu_ns(&self) -> io::Result<u64> {
         let path = format!("/proc/self/task/{}/schedstat", self.tid);
         let text = std::fs::read_to_string(&path)?;
-        let first = text.split_ascii_whitespace().next().and_then(|ns| ns.parse().ok());
+        let first = machine::procfs::pid_schedstat::parse(&text).ok().and_then(|seen| seen.on_cpu_ns);
         first.ok_or_else(|| io::Error::other(format!("{path}: it is {text:?}")))
     }
 

@@ -324,11 +324,7 @@ fn nothing_observed(facts: &Facts) -> Missing {
 fn missing(pairs: &[TrialPair<'_, '_>]) -> Vec<Missing> {
     let mut all: Vec<Missing> = Vec::new();
     let situations = pairs.iter().flat_map(|(a, b)| [a, b]).map(|judged| &judged.observed.situation);
-    for missing in situations.flat_map(|situation| &situation.missing) {
-        if !all.contains(missing) {
-            all.push(missing.clone());
-        }
-    }
+    Missing::add_new(&mut all, situations.flat_map(|situation| &situation.missing));
     all
 }
 

@@ -129,6 +129,13 @@ pub struct Finding {
     pub proof_words: Option<String>,
 }
 
+impl Finding {
+    /// Whether a study that proves or refutes it can be run, and has not been.
+    pub fn can_be_proved(&self) -> bool {
+        self.intervention.is_some() && self.proof.is_none()
+    }
+}
+
 /// Slowest CPU first; within a CPU the most reliable explanation first, then the largest.
 pub(crate) fn rank(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {

@@ -4,8 +4,7 @@ mod more_blocks;
 mod program_names;
 
 use machine::CpuSet;
-use machine::knobs::guest::OF_SERVER;
-use machine::plan::SERVER;
+use machine::knobs::guest::is_of_server;
 use serde::Serialize;
 use study::evidence::{ControlOutcome, Unseen};
 use study::{Facts, Trust, Verdict};
@@ -91,7 +90,7 @@ pub fn next_steps(facts: &Facts, findings: &[Finding]) -> Vec<Step> {
     if is_unseen(facts) || is_hidden_by_the_load(facts) {
         steps.push(Step::MoreLoad { options: load_options(facts) });
     }
-    if findings.iter().any(|finding| finding.intervention.is_some() && finding.proof.is_none()) {
+    if findings.iter().any(Finding::can_be_proved) {
         steps.push(Step::Prove);
     }
     steps.extend(apply(facts, findings));
@@ -108,8 +107,7 @@ fn apply(facts: &Facts, findings: &[Finding]) -> Option<Step> {
     let (proved, also_supported) = (settings(false), settings(true));
     let supported = proved.is_empty();
     let planned = if supported { also_supported } else { proved };
-    let of_server = |target: &str| target == SERVER || target.starts_with(OF_SERVER);
-    let places_server = planned.iter().any(|planned| of_server(&planned.target));
+    let places_server = planned.iter().any(|planned| is_of_server(&planned.target));
     let caveats = best_placement(facts).map_or_else(Vec::new, |(_, arm)| caveats::of(facts, arm));
     let is_mixed = caveats.iter().any(Caveat::is_worse);
     match (planned.is_empty(), places_server, server(facts)) {

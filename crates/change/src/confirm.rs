@@ -57,7 +57,7 @@ pub(crate) fn start(
     own_process(exe, state_dir, session, flags).map(|pid| Reverter::Process { pid })
 }
 
-/// Whether somebody follows a ledger by the end of this time.
+/// Whether a ledger is followed by the end of this time.
 fn is_followed_within(ledger: &Path, within: Duration) -> bool {
     let until = Instant::now() + within;
     loop {

@@ -44,6 +44,20 @@ impl Class {
         }
     }
 
+    /// The class of a pinwise that ended with this exit code; `None` where no class has it.
+    pub fn of_exit_code(code: i32) -> Option<Self> {
+        let all = [
+            Self::No,
+            Self::Usage,
+            Self::NotPermitted,
+            Self::MachineLacks,
+            Self::WorkloadFailed,
+            Self::Storage,
+            Self::Interrupted,
+        ];
+        all.into_iter().find(|class| i32::from(class.exit_code()) == code)
+    }
+
     /// The class of the same failure where something of it is still in force: an interruption is none then.
     pub fn with_something_left(self) -> Self {
         match self {
@@ -192,6 +206,15 @@ mod tests {
         assert_eq!(Fault::io("/x", &full, "free space").remedy, "free space");
         let long = io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 4096 bytes");
         assert_eq!(Fault::io("/x", &long, "name another").remedy, "name another");
+    }
+
+    #[test]
+    fn an_exit_code_is_that_of_one_class_or_of_none() {
+        for class in [Class::No, Class::Usage, Class::MachineLacks, Class::WorkloadFailed, Class::Interrupted]
+        {
+            assert_eq!(Class::of_exit_code(class.exit_code().into()), Some(class));
+        }
+        assert_eq!([0, 7, -1, 257].map(Class::of_exit_code), [None; 4]);
     }
 
     #[test]

@@ -182,21 +182,8 @@ impl Ended {
             (true, Some(said), Some(1..)) => said,
             (true, ..) => self.silence(),
         };
-        Fault::new(self.class(), object, cause, "")
-    }
-
-    fn class(&self) -> Class {
-        let code = self.status.code().and_then(|code| u8::try_from(code).ok());
-        let classes = [
-            Class::No,
-            Class::Usage,
-            Class::NotPermitted,
-            Class::MachineLacks,
-            Class::WorkloadFailed,
-            Class::Storage,
-            Class::Interrupted,
-        ];
-        classes.into_iter().find(|class| Some(class.exit_code()) == code).unwrap_or(Class::MachineLacks)
+        let class = self.status.code().and_then(Class::of_exit_code).unwrap_or(Class::MachineLacks);
+        Fault::new(class, object, cause, "")
     }
 
     /// What is known of a verb that failed and said nothing.

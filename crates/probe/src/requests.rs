@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::account::Distribution;
 use crate::bpf::{BUCKETS, PortSeen};
 pub use counting::CountingRequests;
-pub use listening::{Listening, ListeningPort};
+pub use listening::Listening;
 pub use peers::PeerRequests;
 pub use waiting::Waiting;
 
@@ -185,6 +185,17 @@ impl PortRequests {
             (None, None) => None,
             _ => Some(Counted::Requests),
         }
+    }
+
+    /// Adds the counts of what came to the same place later; neither lengths nor clients.
+    pub fn add_counts(&mut self, later: &Self) {
+        let both = |sum: Option<u64>, more: Option<u64>| Some(sum?.saturating_add(more?));
+        self.read = self.read.saturating_add(later.read);
+        self.waited_ns = self.waited_ns.saturating_add(later.waited_ns);
+        self.answered = self.answered.saturating_add(later.answered);
+        self.served_ns = self.served_ns.saturating_add(later.served_ns);
+        self.overlapping = both(self.overlapping, later.overlapping);
+        self.continued = both(self.continued, later.continued);
     }
 
     /// Adds what another CPU saw.

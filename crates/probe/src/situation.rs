@@ -128,11 +128,7 @@ impl Situation {
         let requests = self.requests.iter().flat_map(|requests| &requests.missing);
         let counted = requests.chain(profile).chain(futexes);
         let mut all: Vec<Missing> = Vec::new();
-        for missing in parts.into_iter().flatten().chain(account).chain(counted) {
-            if !all.contains(missing) {
-                all.push(missing.clone());
-            }
-        }
+        Missing::add_new(&mut all, parts.into_iter().flatten().chain(account).chain(counted));
         all
     }
 

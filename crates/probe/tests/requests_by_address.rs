@@ -9,7 +9,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, TcpListener, TcpStream};
 
 use machine::Root;
-use pinwise_probe::requests::{CountingRequests, Listening, ListeningPort, Requests};
+use machine::processes::Listener;
+use pinwise_probe::requests::{CountingRequests, Listening, Requests};
 
 /// Where clients connect to, with the requests that they send: sums say which of them were counted.
 const ASKED: [(&str, u64); 3] = [("127.0.0.1", 1), ("127.0.0.2", 2), ("::1", 4)];
@@ -21,7 +22,7 @@ fn addresses(words: &str) -> Vec<IpAddr> {
 /// What is counted on the port of `listener` when it is asked at each address; `None` where nothing can be.
 fn counted(listener: &TcpListener, own: &str, others: &str) -> Option<Requests> {
     let port = listener.local_addr().unwrap().port();
-    let port = ListeningPort { port, addresses: addresses(own), others: addresses(others) };
+    let port = Listener { port, addresses: addresses(own), others: addresses(others), ..Listener::default() };
     let listening = Listening { ports: vec![port], ..Listening::default() };
     let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
         Ok(counting) => counting,
@@ -83,7 +84,12 @@ fn connections_by_a_socket_of_ipv4_are_distinguished_by_address() {
     let Ok(other) = TcpListener::bind(("127.0.0.1", port)) else {
         return eprintln!("skipped: the port is taken");
     };
-    let port = ListeningPort { port, addresses: addresses("127.0.0.2"), others: addresses("127.0.0.1") };
+    let port = Listener {
+        port,
+        addresses: addresses("127.0.0.2"),
+        others: addresses("127.0.0.1"),
+        ..Listener::default()
+    };
     let listening = Listening { ports: vec![port], ..Listening::default() };
     let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
         Ok(counting) => counting,

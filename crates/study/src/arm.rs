@@ -382,6 +382,11 @@ fn distinct(arms: &[Arm]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Whether the arm of this name is the baseline, or a copy of it.
+pub fn is_of_baseline(arms: &[Arm], name: &str) -> bool {
+    arms.iter().any(|arm| arm.name == name && arm.role == Role::Baseline)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use machine::Dose;

@@ -44,7 +44,7 @@ pub(super) fn take(
     }
 }
 
-/// Whether its process has ended with changes in force, and somebody is about to take them back.
+/// Whether its process has ended with changes in force, and they are about to be undone.
 fn is_being_taken_back(session: &Session, kernel: &dyn Kernel) -> bool {
     session.armed.is_none()
         && session.outstanding().next().is_some()

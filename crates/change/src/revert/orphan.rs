@@ -65,7 +65,7 @@ impl<'a> Revert<'a> {
     ) -> Result<Self, Fault> {
         let path = ledger::path_of(dir, session);
         let bytes = std::fs::read(&path).map_err(|e| Fault::io(path.display(), &e, SEE))?;
-        // Before the ledger is followed, by which whoever waits for it knows that somebody watches.
+        // Before the ledger is followed: that tells the waiting study that it is watched.
         if !sees_owner(&Session::parse(&path, &bytes), kernel) {
             let cause = "its process belongs to another PID namespace, and cannot be seen from here";
             let remedy = "start this where that process runs";

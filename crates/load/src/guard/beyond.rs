@@ -13,8 +13,8 @@ pub(super) struct Beyond<'a> {
     pub(super) quantile: f64,
     /// The limit, ns.
     pub(super) limit_ns: u64,
-    /// The baseline of which the limit is a multiple.
-    pub(super) of: Option<&'a Reference>,
+    /// Whether the limit is a multiple of the baseline.
+    pub(super) is_multiple: bool,
     /// The baseline.
     pub(super) reference: Option<&'a Reference>,
     /// With which chance the guard may be wrong.
@@ -39,7 +39,7 @@ impl Beyond<'_> {
     /// # Errors
     /// The baseline had too few requests.
     pub(super) fn allowed(&self) -> Result<Allowed, String> {
-        match self.of {
+        match self.reference.filter(|_| self.is_multiple) {
             Some(of) => self.of_baseline(of.requests),
             None => Ok(self.absolute()),
         }
@@ -104,8 +104,8 @@ mod tests {
     }
 
     fn of(reference: Option<&Reference>, is_multiple: bool, limit_ms: u64) -> Result<Allowed, String> {
-        let of = reference.filter(|_| is_multiple);
-        Beyond { quantile: 0.99, limit_ns: limit_ms * 1_000_000, of, reference, chance: 1e-3 }.allowed()
+        let limit_ns = limit_ms * 1_000_000;
+        Beyond { quantile: 0.99, limit_ns, is_multiple, reference, chance: 1e-3 }.allowed()
     }
 
     #[test]

@@ -90,7 +90,8 @@ impl Guard {
         }
     }
 
-    pub(super) fn is_of_baseline(&self) -> bool {
+    /// Whether its limit is a multiple of the baseline's figure.
+    pub fn is_of_baseline(&self) -> bool {
         matches!(self.limit, Limit::OfBaseline(_))
     }
 

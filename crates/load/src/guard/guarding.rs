@@ -2,16 +2,13 @@
 
 use machine::{Class, Fault, Missing};
 
-use super::FALSE_BREACH;
 use super::bound::Guard;
 use super::breach::{Breach, Certainty};
 use super::judge::Judge;
 use super::seen::{Reference, Slice};
 use super::sequential::Found;
 use super::unanswered::{self, Unanswered};
-
-/// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early.
-const LEAST_BLOCK_NS: u64 = 90_000_000;
+use super::{FALSE_BREACH, LEAST_BLOCK_NS};
 
 /// The part of the chance of a false breach that the count of unanswered requests has; the guards share the rest.
 const OF_UNANSWERED: f64 = 0.1;

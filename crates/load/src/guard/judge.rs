@@ -46,7 +46,7 @@ impl Judge {
         let rule = match Subject::of(&guard.figure) {
             Some(Subject::Quantile(quantile)) => {
                 let limit_ns = ns(limit);
-                let beyond = Beyond { quantile, limit_ns, of, reference, chance };
+                let beyond = Beyond { quantile, limit_ns, is_multiple: of.is_some(), reference, chance };
                 let allowed = beyond.allowed().map_err(|why| Missing::new(&guard, why))?;
                 let (counts_waiting, latency) = (allowed.counts_waiting, Box::new(Latency::new()));
                 let what = What::Slow { limit_ns, counts_waiting, slow: 0, latency };
@@ -144,14 +144,12 @@ fn limit<'a>(
     if value == 0.0 && subject != Some(Subject::Count) {
         return Err(format!("{figure} was 0 in the baseline, of which there is no multiple"));
     }
-    // A figure that the server states itself is known without them.
-    if reference.requests == 0 && subject != Some(Subject::Value) {
-        return Err("the baseline had no requests".into());
+    match subject {
+        // A figure that the server states itself is known without requests.
+        Some(Subject::Value) => Ok((times * believable(guard, value, reference, chance)?, Some(reference))),
+        _ if reference.requests == 0 => Err("the baseline had no requests".into()),
+        _ => Ok((times * value, Some(reference))),
     }
-    if subject == Some(Subject::Value) {
-        return Ok((times * believable(guard, value, reference, chance)?, Some(reference)));
-    }
-    Ok((times * value, Some(reference)))
 }
 
 /// What the mean of the baseline may have been in truth, on the side on which the guard allows more: a bound that is wrong with this chance, by

@@ -106,6 +106,13 @@ pub struct MetricSlice {
     pub grown: BTreeMap<String, f64>,
 }
 
+impl MetricSlice {
+    /// Its length, s.
+    fn seconds(&self) -> f64 {
+        self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
+    }
+}
+
 impl Rate {
     /// The rate over these slices; `None` where there are none.
     pub fn of(slices: &[SliceSums]) -> Option<Self> {
@@ -166,13 +173,13 @@ impl Traffic {
     /// time where its readings do not cover it; of all others it is the mean over the readings, weighted by time, and a mean of quantiles
     /// is no quantile. What nothing is known of is not in it.
     pub fn figures(&self, from_ns: u64, to_ns: u64) -> BTreeMap<String, f64> {
-        let inside = self.slices.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns);
-        let whole = inside.copied().reduce(|whole, slice| whole.and(&slice));
+        let (slices, readings) = self.inside(from_ns, to_ns);
+        let whole = slices.into_iter().reduce(|whole, slice| whole.and(&slice));
         let mut figures = whole.map(|whole| whole.figures()).unwrap_or_default();
         let (mut sums, mut grown) =
             (BTreeMap::<&str, (f64, f64)>::new(), BTreeMap::<&str, (f64, f64)>::new());
-        for slice in self.metrics.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns) {
-            let seconds = slice.to_ns.saturating_sub(slice.from_ns) as f64 / 1e9;
+        for slice in readings {
+            let seconds = slice.seconds();
             for (name, figure) in &slice.figures {
                 let (sum, length_s) = sums.entry(name).or_default();
                 *sum += figure * seconds;
@@ -195,10 +202,16 @@ impl Traffic {
 
     /// How exactly those of these figures are known that are means: see [`Traffic::figures`].
     pub fn noise_within(&self, from_ns: u64, to_ns: u64) -> BTreeMap<String, Noise> {
-        let slices = self.slices.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns);
-        let readings = self.metrics.iter().filter(|slice| slice.from_ns >= from_ns && slice.to_ns <= to_ns);
-        let slices: Vec<SliceSums> = slices.copied().collect();
-        noise::noise(&slices, &readings.collect::<Vec<_>>())
+        let (slices, readings) = self.inside(from_ns, to_ns);
+        noise::noise(&slices, &readings)
+    }
+
+    /// Slices and readings that lie wholly inside `from_ns`..=`to_ns`.
+    fn inside(&self, from_ns: u64, to_ns: u64) -> (Vec<SliceSums>, Vec<&MetricSlice>) {
+        let is_inside = |from: u64, to: u64| from >= from_ns && to <= to_ns;
+        let slices = self.slices.iter().filter(|slice| is_inside(slice.from_ns, slice.to_ns));
+        let readings = self.metrics.iter().filter(|slice| is_inside(slice.from_ns, slice.to_ns));
+        (slices.copied().collect(), readings.collect())
     }
 }
 

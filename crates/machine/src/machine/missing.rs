@@ -82,6 +82,15 @@ impl Missing {
         each.chain(more).collect()
     }
 
+    /// Adds those that are not there yet.
+    pub fn add_new<'a>(all: &mut Vec<Self>, more: impl IntoIterator<Item = &'a Self>) {
+        for missing in more {
+            if !all.contains(missing) {
+                all.push(missing.clone());
+            }
+        }
+    }
+
     /// Whether it is this fact.
     pub fn is(&self, id: &FactId) -> bool {
         self.id.as_ref() == Some(id)

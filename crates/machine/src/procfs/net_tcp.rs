@@ -60,16 +60,17 @@ fn socket(line: &str) -> Option<TcpSocket<'_>> {
     let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
     let (_, receive_queue) = fields.next()?.split_once(':')?;
     let inode = fields.nth(4)?.parse().ok()?;
-    let (_, port) = local.rsplit_once(':')?;
+    let (local, remote) = (unmapped(local), unmapped(remote));
+    let (words, port) = local.rsplit_once(':')?;
     let state = match state {
         ESTABLISHED => State::Established,
         LISTEN => State::Listen,
         _ => State::Other,
     };
     Some(TcpSocket {
-        local: unmapped(local),
-        remote: unmapped(remote),
-        address: address(unmapped(local))?,
+        local,
+        remote,
+        address: address(words)?,
         port: u16::from_str_radix(port, 16).ok()?,
         state,
         receive_queue: u64::from_str_radix(receive_queue, 16).ok()?,
@@ -82,9 +83,8 @@ fn unmapped(address: &str) -> &str {
     MAPPED.iter().find_map(|prefix| address.strip_prefix(prefix)).unwrap_or(address)
 }
 
-/// The address before the port. The kernel prints each word of it as a number of this machine.
-fn address(end: &str) -> Option<IpAddr> {
-    let (words, _) = end.rsplit_once(':')?;
+/// The kernel prints each word of an address as a number of this machine.
+fn address(words: &str) -> Option<IpAddr> {
     let octets = |word: &str| Some(u32::from_str_radix(word, 16).ok()?.to_ne_bytes());
     match words.len() {
         8 => Some(IpAddr::from(octets(words)?)),

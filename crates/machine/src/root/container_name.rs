@@ -49,9 +49,7 @@ fn malformed(fact: &str, why: serde_json::Error) -> ReadError {
 
 /// A file of the engine; a link is refused.
 fn read(path: &str) -> Result<Vec<u8>, ReadError> {
-    let file = untrusted::file::open_found(Path::new(path));
-    let bytes = file.and_then(|file| untrusted::file::read_open(file, MOST_BYTES));
-    bytes.map_err(|e| ReadError::from_io(path, &e))
+    untrusted::file::read_found(Path::new(path), MOST_BYTES).map_err(|e| ReadError::from_io(path, &e))
 }
 
 /// The name in a `config.v2.json`, which has a slash before it.

@@ -32,6 +32,14 @@ pub fn read_named(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_open(open_named(path)?, most_bytes)
 }
 
+/// The content of a regular file that was found in somebody else's folder, of at most `most_bytes`.
+///
+/// # Errors
+/// As for [`open_found`]; `FileTooLarge` where it is longer.
+pub fn read_found(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    read_open(open_found(path)?, most_bytes)
+}
+
 /// The text of a file that the user named, which may also be a pipe, of at most `most_bytes`.
 ///
 /// # Errors

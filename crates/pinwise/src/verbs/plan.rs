@@ -76,7 +76,7 @@ pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
     let mut planning = advise::plan(&facts, &findings, supported);
     planning.left_out.iter().for_each(|why| note!("pinwise: left out: {why}"));
     if planning.plan.settings.is_empty() {
-        let can_be_proved = findings.iter().any(|f| f.intervention.is_some() && f.proof.is_none());
+        let can_be_proved = findings.iter().any(advise::Finding::can_be_proved);
         let remedy = match can_be_proved {
             true => format!("prove its findings: pinwise explain {} --prove", quoted(dir)),
             false => "study other placements".into(),

@@ -2,7 +2,7 @@
 
 mod access;
 mod answers;
-mod blocking;
+pub(super) mod blocking;
 mod cases;
 mod changes;
 mod listener;

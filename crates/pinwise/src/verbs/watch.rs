@@ -69,7 +69,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Err(missing) if metrics.is_some() => {
             return Err(bpf_fault::refused(missing, "run it as root, or with CAP_BPF and CAP_PERFMON"));
         }
-        Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place),
+        Err(missing) => {
+            return counters::run(args, &root, &watched, &stop, missing, place, judging.as_ref());
+        }
     };
     if let Some(places) = metrics {
         return export::run(args, places, counting, &machine, &watched, &stop);

@@ -5,9 +5,9 @@ mod requests;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 
+use crate::needs::{first_and_last_cpu, free_port};
 use crate::pinwise::Bench;
 use crate::processes::Killed;
 
@@ -22,19 +22,8 @@ struct Pair {
 
 impl Pair {
     fn start() -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: who had the CPU is known to root only");
-            return None;
-        }
-        let may = sched_getaffinity(None).unwrap();
-        let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| may.is_set(*cpu)).collect();
-        if cpus.len() < 2 {
-            eprintln!("skipped: there is one CPU only");
-            return None;
-        }
-        let (first, last) = (cpus[0].to_string(), cpus[cpus.len() - 1].to_string());
-        let port =
-            std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        let (first, last) = first_and_last_cpu("who had the CPU is known to root only")?;
+        let port = free_port().to_string();
         let pinwise = env!("CARGO_BIN_EXE_pinwise");
         let server = on(&last, &[pinwise, "string-server", "--port", &port, "--rounds", "500"]);
         std::thread::sleep(Duration::from_millis(500));
@@ -116,7 +105,7 @@ fn a_server_is_found_by_its_name_and_what_was_kept_is_judged_alike() {
     std::fs::create_dir(&renamed).unwrap();
     let program = renamed.join("pwdiagnosed");
     std::fs::copy(env!("CARGO_BIN_EXE_pinwise"), &program).unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let port = free_port().to_string();
     let server =
         on(&pair.last, &[program.to_str().unwrap(), "string-server", "--port", &port, "--rounds", "1"]);
     std::thread::sleep(Duration::from_millis(500));

@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 
+use crate::needs::first_and_last_cpu;
 use crate::pinwise::Bench;
 use crate::processes::Killed;
 
@@ -30,23 +30,6 @@ levels = [
   { name = "last", server = "LAST", load = "FIRST" },
 ]
 "#;
-
-/// The first and the last CPU that this process may use.
-fn ends() -> Option<(String, String)> {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root may load BPF programs");
-        return None;
-    }
-    let may = sched_getaffinity(None).unwrap();
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| may.is_set(*cpu)).collect();
-    match cpus.as_slice() {
-        [first, .., last] => Some((first.to_string(), last.to_string())),
-        _ => {
-            eprintln!("skipped: there is one CPU only");
-            None
-        }
-    }
-}
 
 /// A study with observed blocks.
 fn study(bench: &Bench, first: &str, last: &str) -> Value {
@@ -83,7 +66,7 @@ fn claim<'a>(explanation: &'a Value, rule: &str) -> Option<&'a Value> {
 #[test]
 #[ignore = "ground truth: needs root, BPF and two CPUs; run by `make test`"]
 fn a_hog_beside_one_placement_makes_the_difference_and_is_proved_in_both_directions() {
-    let Some((first, last)) = ends() else { return };
+    let Some((first, last)) = first_and_last_cpu("only root may load BPF programs") else { return };
     let bench = Bench::new();
     let mut taskset = Command::new("taskset");
     taskset.args(["-c", &last, "sh", "-c", "ulimit -t 120; while :; do :; done"]).stdin(Stdio::null());
@@ -119,7 +102,7 @@ fn a_hog_beside_one_placement_makes_the_difference_and_is_proved_in_both_directi
 #[test]
 #[ignore = "ground truth: needs root, BPF and two CPUs; run by `make test`"]
 fn without_a_cause_no_program_is_accused_and_observing_is_a_contrast_of_its_own() {
-    let Some((first, last)) = ends() else { return };
+    let Some((first, last)) = first_and_last_cpu("only root may load BPF programs") else { return };
     let bench = Bench::new();
     let result = study(&bench, &first, &last);
     let explanation = explained(&bench, &[]);

@@ -22,6 +22,7 @@ mod killing;
 mod memory;
 mod misled;
 mod nats;
+mod needs;
 mod noise;
 mod nothing;
 mod openldap;

@@ -3,16 +3,13 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
+use crate::needs::are_installed;
 use crate::pinwise::Bench;
 
 /// Runs a recipe with one block; gives where its case is, unless a program is not installed.
 fn runs_by_its_recipe(recipe: &str, programs: &[&str]) -> Option<Bench> {
-    let installed =
-        |program: &&&str| Command::new("which").arg(program).output().is_ok_and(|o| o.status.success());
-    if let Some(absent) = programs.iter().find(|p| !installed(p)) {
-        eprintln!("skipped: {absent} is not installed (scripts/setup test installs it)");
+    if !are_installed(programs) {
         return None;
     }
     let recipe =

@@ -32,7 +32,7 @@ impl Server {
 #[test]
 #[ignore = "ground truth: needs two CPUs and a minute; run by `make test`"]
 fn a_server_that_runs_already_is_placed_and_put_back_and_goes_on() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::needs::free_port();
     let mut server = Server::start(port);
     let before = server.cpus();
     let all: Vec<String> = CpuSet::from_list(&before).unwrap().iter().map(|cpu| cpu.to_string()).collect();

@@ -18,11 +18,10 @@ export function scripts(below = "") {
 // The functions that need no browser. Node.js takes a .js file for a module only where a package.json says so: a copy has one.
 const copy = mkdtempSync(join(tmpdir(), "pinwise-page-"));
 process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
-cpSync(join(FOLDER, "pure"), copy, { recursive: true });
-cpSync(FOLDER, join(copy, "page"), { recursive: true });
+cpSync(FOLDER, copy, { recursive: true });
 writeFileSync(join(copy, "package.json"), '{"type":"module"}');
 
-export const pure = (name) => import(pathToFileURL(join(copy, `${name}.js`)).href);
+export const pure = (name) => import(pathToFileURL(join(copy, "pure", `${name}.js`)).href);
 
 // A script of the page, for tests that put fake_dom.mjs in place of a browser.
-export const script = (name) => import(pathToFileURL(join(copy, "page", `${name}.js`)).href);
+export const script = (name) => import(pathToFileURL(join(copy, `${name}.js`)).href);

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use machine::Missing;
-
-use super::listening::ListeningPort;
+use machine::processes::Listener;
 
 /// Addresses that are distinguished, those of all ports together; further ports have one each.
 const ADDRESSES: usize = 1_024;
@@ -18,7 +17,7 @@ const ANY: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
 pub(super) type Owners = BTreeMap<(u16, Ipv6Addr), Option<u32>>;
 
 /// Who listens on the server's ports; empty where all that comes to them is the server's. What cannot be distinguished is missing.
-pub(super) fn owners(ports: &[ListeningPort], missing: &mut Vec<Missing>) -> Owners {
+pub(super) fn owners(ports: &[Listener], missing: &mut Vec<Missing>) -> Owners {
     let mut owners = Owners::new();
     for (number, port) in (0u32..).zip(ports) {
         let mut of_port = owners_of(port, number);
@@ -34,7 +33,7 @@ pub(super) fn owners(ports: &[ListeningPort], missing: &mut Vec<Missing>) -> Own
 }
 
 /// Those of one port. At an address where both listen they cannot be distinguished: all that comes there is taken to be the server's.
-fn owners_of(port: &ListeningPort, number: u32) -> Vec<(Ipv6Addr, Option<u32>)> {
+fn owners_of(port: &Listener, number: u32) -> Vec<(Ipv6Addr, Option<u32>)> {
     let own: BTreeSet<Ipv6Addr> = port.addresses.iter().copied().map(as_ipv6).collect();
     let at_any = own.contains(&ANY) || own.contains(&Ipv4Addr::UNSPECIFIED.to_ipv6_mapped());
     // What comes to another address than its own is found nowhere, unless it listens at any.
@@ -48,7 +47,7 @@ fn owners_of(port: &ListeningPort, number: u32) -> Vec<(Ipv6Addr, Option<u32>)> 
 }
 
 /// That others have a part in what is counted.
-fn shared(port: &ListeningPort) -> Option<Missing> {
+fn shared(port: &Listener) -> Option<Missing> {
     let own: BTreeSet<Ipv6Addr> = port.addresses.iter().copied().map(as_ipv6).collect();
     let shared = port.others.iter().filter(|other| own.contains(&as_ipv6(**other)));
     let shared: Vec<String> = shared.map(IpAddr::to_string).collect();
@@ -61,18 +60,18 @@ fn shared(port: &ListeningPort) -> Option<Missing> {
     })
 }
 
-fn too_many(port: &ListeningPort) -> Missing {
+fn too_many(port: &Listener) -> Missing {
     let why = format!(
         "it and others listen at more than {ADDRESSES} addresses: what comes to another server on this port is counted, too"
     );
     not_alone(port, why)
 }
 
-fn not_alone(port: &ListeningPort, why: String) -> Missing {
+fn not_alone(port: &Listener, why: String) -> Missing {
     Missing::new(format_args!("requests to port {} of the server alone", port.port), why)
 }
 
-fn as_ipv6(address: IpAddr) -> Ipv6Addr {
+pub(super) fn as_ipv6(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
@@ -87,12 +86,12 @@ mod tests {
         words.split_whitespace().map(|word| word.parse().unwrap()).collect()
     }
 
-    fn port(port: u16, own: &str, others: &str) -> ListeningPort {
-        ListeningPort { port, addresses: addresses(own), others: addresses(others) }
+    fn port(port: u16, own: &str, others: &str) -> Listener {
+        Listener { port, addresses: addresses(own), others: addresses(others), ..Listener::default() }
     }
 
     /// Owners in words: of each the address, and `-` before it where another server listens there.
-    fn said(ports: &[ListeningPort]) -> (String, Vec<Missing>) {
+    fn said(ports: &[Listener]) -> (String, Vec<Missing>) {
         let mut missing = Vec::new();
         let owners = owners(ports, &mut missing);
         let word = |((_, address), owner): (&(u16, Ipv6Addr), &Option<u32>)| {
@@ -163,7 +162,7 @@ mod tests {
             let choice = addresses(":: 0.0.0.0 ::1 ::ffff:10.0.0.1 10.0.0.2 127.0.0.1");
             let chosen = |of: &[u8]| of.iter().map(|one| choice[usize::from(*one)]).collect::<Vec<_>>();
             let (own, others) = (chosen(&own), chosen(&others));
-            let port = ListeningPort { port: 80, addresses: own.clone(), others: others.clone() };
+            let port = Listener { port: 80, addresses: own.clone(), others: others.clone(), ..Listener::default() };
             let mut missing = Vec::new();
             let owners = owners(&[port], &mut missing);
             let is_shared = others.iter().any(|other| own.contains(other));
@@ -185,7 +184,7 @@ mod tests {
         ) {
             let address = |bits: u128| IpAddr::from(Ipv6Addr::from(bits));
             let of = |all: Vec<u128>| all.into_iter().map(address).collect::<Vec<_>>();
-            let port = ListeningPort { port: 80, addresses: of(own), others: of(others) };
+            let port = Listener { port: 80, addresses: of(own), others: of(others), ..Listener::default() };
             let _ = owners(&[port], &mut Vec::new());
         }
     }

@@ -1,6 +1,6 @@
 //! Requests while they are counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::mem::offset_of;
 
@@ -12,8 +12,8 @@ use super::unix_name::unix_name;
 use super::waiting::{Waiting, waiting};
 use super::{Endpoint, Listening, PortRequests, Requests, since};
 use crate::bpf::{
-    ListeningAddress, Loaded, NOWHERE, PORTS, PortSeen, RequestControl, RequestPlaces, RequestTables,
-    load_requests,
+    Connection, ListeningAddress, Loaded, NOWHERE, PORTS, PortSeen, RequestControl, RequestPlaces,
+    RequestTables, load_requests,
 };
 use crate::clock;
 
@@ -132,29 +132,20 @@ impl CountingRequests {
         let before_ns = std::mem::replace(&mut self.checked_ns, now_ns);
         // First: one that is answered while connections are gone through rather counts as seen already than twice.
         self.tables.control.set_word(0, offset_of!(RequestControl, checked_ns), now_ns);
-        let open = self.tables.connections.iter().take(MOST_READ).filter_map(Result::ok);
-        // By key, for a table that changes while it is gone through shows some of it twice.
-        let open: BTreeMap<_, _> = open.filter(|(_, connection)| connection.peer.port > 0).collect();
-        waiting(open.values(), before_ns, now_ns)
+        waiting(self.open(MOST_READ, |connection| connection.peer.port > 0).values(), before_ns, now_ns)
     }
 
     /// Connections that are open now and had a request since the start. It goes through all of them: not for short slices.
     pub fn open_connections(&self) -> u64 {
-        let open = self.tables.connections.iter().filter_map(Result::ok);
-        let busy = open.filter(|(_, connection)| connection.sums.read > 0 || connection.sums.answered > 0);
-        // By key, for a table that changes while it is gone through shows some of it twice.
-        busy.map(|(socket, _)| socket).collect::<BTreeSet<u64>>().len() as u64
+        self.open(usize::MAX, |of| of.sums.read > 0 || of.sums.answered > 0).len() as u64
     }
 
     /// TCP connections with bytes that have arrived and that the server has not read, and since when those of the first of them lie there,
     /// CLOCK_MONOTONIC ns; `None` where there are none. It goes through all connections: not for short slices. Unix sockets are left out, of
     /// which the kernel does not report the end.
     pub fn unread(&self) -> Option<(u64, u64)> {
-        let open = self.tables.connections.iter().filter_map(Result::ok);
-        let of_tcp = open.filter(|(_, connection)| connection.peer.port > 0 && connection.arrived_ns > 0);
-        let arrived: BTreeMap<u64, u64> =
-            of_tcp.map(|(socket, connection)| (socket, connection.arrived_ns)).collect();
-        arrived.values().min().map(|since_ns| (arrived.len() as u64, *since_ns))
+        let unread = self.open(usize::MAX, |of| of.peer.port > 0 && of.arrived_ns > 0);
+        unread.values().map(|of| of.arrived_ns).min().map(|since_ns| (unread.len() as u64, since_ns))
     }
 
     /// What was seen between the two.
@@ -191,10 +182,15 @@ impl CountingRequests {
         for (peer, sums) in self.tables.peers.iter().filter_map(Result::ok) {
             peers.add(&peer, &sums);
         }
-        // By key, for a table that changes while it is gone through shows some of it twice.
-        let open: BTreeMap<_, _> = self.tables.connections.iter().filter_map(Result::ok).collect();
-        open.values().for_each(|connection| peers.add(&connection.peer, &connection.sums));
+        self.open(usize::MAX, |_| true).values().for_each(|of| peers.add(&of.peer, &of.sums));
         peers
+    }
+
+    /// Connections that are open and wanted, of so many that are read at most. By key, for a table that changes while it is gone through
+    /// shows some of it twice.
+    fn open(&self, most: usize, is_wanted: fn(&Connection) -> bool) -> BTreeMap<u64, Connection> {
+        let read = self.tables.connections.iter().take(most).filter_map(Result::ok);
+        read.filter(|(_, connection)| is_wanted(connection)).collect()
     }
 }
 

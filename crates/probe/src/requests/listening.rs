@@ -1,46 +1,32 @@
 //! On what a server listens.
 
-use std::net::IpAddr;
-
 use machine::processes::{Connections, Listener};
 
 /// On what a server listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listening {
-    /// TCP ports.
-    pub ports: Vec<ListeningPort>,
+    /// TCP ports. One without addresses is at any, whoever listens there.
+    pub ports: Vec<Listener>,
     /// Unix stream sockets by name: a path, or `@` and the rest of an abstract name.
     pub unix: Vec<String>,
-}
-
-/// A TCP port on which a server listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListeningPort {
-    /// Its number.
-    pub port: u16,
-    /// Addresses at which the server listens there; 0.0.0.0 is any of IPv4, and `::` any that nobody listens at. Empty: any, whoever listens.
-    pub addresses: Vec<IpAddr>,
-    /// Addresses at which sockets listen there that are not the server's.
-    pub others: Vec<IpAddr>,
 }
 
 impl Listening {
     /// All ports and Unix sockets on which a server was seen to listen.
     pub fn of(connections: &Connections) -> Self {
-        let ports = connections.listeners.iter().map(ListeningPort::of).collect();
-        Self { ports, unix: connections.unix_listeners.clone() }
+        Self { ports: connections.listeners.clone(), unix: connections.unix_listeners.clone() }
     }
 
     /// TCP ports at any address, whoever listens there.
     pub fn on_ports(ports: &[u16]) -> Self {
-        Self { ports: ports.iter().copied().map(ListeningPort::at_any_address).collect(), unix: Vec::new() }
+        Self { ports: ports.iter().copied().map(at_any_address).collect(), unix: Vec::new() }
     }
 
     /// Of these TCP ports what is known; those on which the server was not seen to listen are at any address. It may have its connections
     /// from another process.
     pub fn only_on(&self, ports: &[u16]) -> Self {
         let known = |port: &u16| self.ports.iter().find(|known| known.port == *port).cloned();
-        let of = |port: &u16| known(port).unwrap_or_else(|| ListeningPort::at_any_address(*port));
+        let of = |port: &u16| known(port).unwrap_or_else(|| at_any_address(*port));
         Self { ports: ports.iter().map(of).collect(), unix: Vec::new() }
     }
 
@@ -48,7 +34,7 @@ impl Listening {
     #[must_use]
     pub fn and_on(mut self, port: u16) -> Self {
         if self.ports.iter().all(|known| known.port != port) {
-            self.ports.push(ListeningPort::at_any_address(port));
+            self.ports.push(at_any_address(port));
         }
         self
     }
@@ -65,19 +51,14 @@ impl Listening {
     }
 }
 
-impl ListeningPort {
-    fn of(listener: &Listener) -> Self {
-        let Listener { port, addresses, others, .. } = listener;
-        Self { port: *port, addresses: addresses.clone(), others: others.clone() }
-    }
-
-    fn at_any_address(port: u16) -> Self {
-        Self { port, addresses: Vec::new(), others: Vec::new() }
-    }
+fn at_any_address(port: u16) -> Listener {
+    Listener { port, ..Listener::default() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     /// Listens at 127.0.0.1 on port 80, where another server listens at 127.0.0.2.
@@ -101,7 +82,7 @@ mod tests {
     #[test]
     fn a_port_that_is_only_named_is_at_any_address_and_a_known_one_keeps_its_own() {
         let listening = Listening::of(&seen());
-        let any = ListeningPort { port: 81, addresses: Vec::new(), others: Vec::new() };
+        let any = Listener { port: 81, ..Listener::default() };
         let named = listening.only_on(&[81, 80]);
         assert_eq!((&named.ports[..], named.unix.len()), (&[any.clone(), listening.ports[0].clone()][..], 0));
         assert_eq!(listening.clone().and_on(80), listening);

@@ -92,12 +92,10 @@ impl Peers {
 mod tests {
     use super::*;
     use crate::requests::Endpoint;
+    use crate::requests::addresses::as_ipv6;
 
     fn key(port: u64, address: IpAddr) -> PeerKey {
-        let address = match address {
-            IpAddr::V4(address) => address.to_ipv6_mapped(),
-            IpAddr::V6(address) => address,
-        };
+        let address = as_ipv6(address);
         PeerKey { address: address.octets(), port }
     }
 

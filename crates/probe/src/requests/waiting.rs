@@ -1,7 +1,5 @@
 //! Requests that wait for their answer. Pure.
 
-use serde::{Deserialize, Serialize};
-
 use crate::account::Distribution;
 use crate::bpf::Connection;
 
@@ -10,8 +8,7 @@ use crate::bpf::Connection;
 /// A connection that holds bytes which nobody has read has one of them, and one whose last read was followed by no write has one: also where
 /// what was read needs no answer (an acknowledgement of HTTP/2, a protocol in which only the client speaks), and where it is the first piece
 /// of a request whose rest the client does not send. Only a comparison shows how many of those there are anyway.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Waiting {
     /// How long they have waited, from their arrival to this check.
     pub now: Distribution,

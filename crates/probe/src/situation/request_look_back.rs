@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use machine::Missing;
+
 use crate::requests::{PortRequests, Requests};
 
 /// Sums of what [`CountingRequests::take`](crate::requests::CountingRequests::take) gives, one reading after the other.
@@ -52,22 +54,12 @@ fn add(sum: &mut Requests, later: &Requests) {
             None => sum.ports.push(port.clone()),
         }
     }
-    for missing in &later.missing {
-        if !sum.missing.contains(missing) {
-            sum.missing.push(missing.clone());
-        }
-    }
+    Missing::add_new(&mut sum.missing, &later.missing);
 }
 
 /// Adds what came to the same port or Unix socket later. Clients are in no reading.
 fn add_to_port(sum: &mut PortRequests, later: &PortRequests) {
-    let both = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
-    sum.read = sum.read.saturating_add(later.read);
-    sum.waited_ns = sum.waited_ns.saturating_add(later.waited_ns);
-    sum.answered = sum.answered.saturating_add(later.answered);
-    sum.served_ns = sum.served_ns.saturating_add(later.served_ns);
-    sum.overlapping = both(sum.overlapping, later.overlapping);
-    sum.continued = both(sum.continued, later.continued);
+    sum.add_counts(later);
     sum.waited.merge(&later.waited);
     sum.served.merge(&later.served);
     sum.took.merge(&later.took);
@@ -76,8 +68,6 @@ fn add_to_port(sum: &mut PortRequests, later: &PortRequests) {
 
 #[cfg(test)]
 mod tests {
-    use machine::Missing;
-
     use super::*;
     use crate::requests::Endpoint;
 

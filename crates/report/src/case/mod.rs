@@ -1,6 +1,7 @@
 //! A study: as terminal text, as a page, and for programs.
 
 pub mod compare_text;
+pub(crate) mod contrast_cells;
 pub mod control_words;
 pub(crate) mod drawings;
 mod environment_text;

@@ -55,7 +55,12 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 
 /// The level of a study's intervals: `95 %`.
 pub fn level(evidence: &Evidence) -> String {
-    number::share(1.0 - evidence.precision.alpha)
+    level_of(evidence.precision.alpha)
+}
+
+/// The same by how often intervals may be wrong, as a share of 1.
+pub fn level_of(alpha: f64) -> String {
+    number::share(1.0 - alpha)
 }
 
 /// A figure with its unit and which way is better: `requests_per_s, requests/s (higher is better)`.

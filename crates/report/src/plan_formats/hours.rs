@@ -9,7 +9,7 @@ mod time_of_day;
 mod words;
 
 use machine::knobs::{self, guest};
-use machine::plan::{BOOT_PARAMETERS, SERVER};
+use machine::plan::BOOT_PARAMETERS;
 use machine::{Plan, Planned, PlannedActs};
 
 use super::page::{Page, acts, is_of_processes};
@@ -76,7 +76,7 @@ fn of_setting(one: &PlannedActs, server: Option<&str>) -> Result<Timed, String> 
         _ => {}
     }
     if guest::is_one(knob) {
-        if target.starts_with(guest::OF_SERVER) || target == SERVER || target.starts_with("pid:") {
+        if guest::is_of_server(target) || target.starts_with("pid:") {
             return Err("name the guest in the target, as in GUEST/vcpu/0: a process has its number for as long as it runs".into());
         }
         return Ok(Timed {

@@ -3,10 +3,8 @@
 //! Until its trial is on disk pinwise takes the arm back and reads what was measured, and may be killed. Without the file the harmful arm
 //! would run again.
 
-use std::io::Read as _;
-
 use load::guard::Breach;
-use machine::untrusted::file::open_found;
+use machine::untrusted::file::read_found;
 use machine::{Class, Fault, Missing, OwnFolder};
 use serde::{Deserialize, Serialize};
 
@@ -92,10 +90,20 @@ pub(super) fn keep(
 /// # Errors
 /// The file is of another trial, is malformed, or cannot be read: whether its arm may run again is not known then.
 pub(super) fn unlisted(case: &Case, booted: Option<&Booted>) -> Result<Option<Trial>, Fault> {
+    match boots::next(&case.study, &case.trials, booted) {
+        Next::Run(slot) => unlisted_at(case, slot),
+        _ => Ok(None),
+    }
+}
+
+/// The same, where `slot` is what would be run next.
+///
+/// # Errors
+/// As [`unlisted`].
+pub(super) fn unlisted_at(case: &Case, slot: Slot) -> Result<Option<Trial>, Fault> {
     if !case.study.recipe.has_own_traffic() {
         return Ok(None);
     }
-    let Next::Run(slot) = boots::next(&case.study, &case.trials, booted) else { return Ok(None) };
     let dir = case.trial_dir(case.trials.len());
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let above = case.trials_folder()?;
@@ -115,12 +123,7 @@ pub(super) fn unlisted(case: &Case, booted: Option<&Booted>) -> Result<Option<Tr
 
 fn read(folder: &OwnFolder) -> Result<Record, Fault> {
     let path = folder.path().join(NAME);
-    let mut bytes = Vec::new();
-    let read = open_found(&path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|e| Fault::io(path.display(), &e, REMEDY))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(amiss(folder, &format!("it is longer than {MOST_BYTES} bytes")));
-    }
+    let bytes = read_found(&path, MOST_BYTES).map_err(|e| Fault::io(path.display(), &e, REMEDY))?;
     serde_json::from_slice(&bytes).map_err(|why| amiss(folder, &format!("malformed: {why}")))
 }
 

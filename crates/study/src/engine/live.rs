@@ -33,7 +33,7 @@ use super::{Planned, Trials, Waits, driving, fsync, local_time, prepare};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::own_traffic::reference;
-use crate::recipe::Secrets;
+use crate::recipe::{Recipe, Secrets};
 use crate::trial::Trial;
 use crate::trial_figures::memory_locality::Nodes;
 
@@ -138,6 +138,25 @@ impl LiveTrials {
         }
     }
 
+    /// Runs an arm once, in a fresh folder of this name, and takes back what it put in force; the folder, and what came of the run.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    fn run_arm(
+        &mut self,
+        planned: &Planned<'_>,
+        recipe: Recipe,
+        name: &str,
+        purpose: Purpose,
+    ) -> Result<(OwnFolder, Result<Trial, Fault>), Fault> {
+        let folder = self.folder_of(planned).fresh_folder(name, Reach::Passable)?;
+        let mark = self.hand.mark();
+        let trial = self.run_placed(Asked { planned, folder: &folder, mark, purpose }, recipe);
+        let taken_back = put_back::complete(&self.hand.undo_to(mark));
+        // What is still in force matters more than a trial that failed, after which the study would go on.
+        Ok((folder, taken_back.and(trial)))
+    }
+
     /// What takes the folder of a trial.
     fn folder_of(&self, planned: &Planned<'_>) -> &OwnFolder {
         self.observed.as_ref().filter(|_| planned.observed).unwrap_or(&self.trials)
@@ -156,18 +175,14 @@ impl Trials for LiveTrials {
         orphaned_arm::provide(&self.study.recipe, &self.exe, self.hand.session())?;
         self.refer(planned, &recipe, &name).map_err(|fault| self.secrets.kept_out_of(fault))?;
         if self.interrupted.load(Ordering::Relaxed) {
-            return Err(Fault::new(Class::Interrupted, "study", "stopped", ""));
+            return Err(super::stopped());
         }
         if let LoadSpec::OwnTraffic(own) = &mut recipe.load {
             own.reference = self.reference.clone();
         }
-        let dir = self.folder_of(planned).fresh_folder(&name, Reach::Passable)?;
-        let mark = self.hand.mark();
-        let trial = self.run_placed(Asked { planned, folder: &dir, mark, purpose: Purpose::Trial }, recipe);
-        let taken_back = put_back::complete(&self.hand.undo_to(mark));
-        // What is still in force matters more than a trial that failed, after which the study would go on.
-        let on_disk = fsync::sync_folder(&dir, self.folder_of(planned));
-        let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
+        let (folder, trial) = self.run_arm(planned, recipe, &name, Purpose::Trial)?;
+        let on_disk = fsync::sync_folder(&folder, self.folder_of(planned));
+        let trial = trial.and_then(|trial| on_disk.map(|()| trial));
         if let Ok(trial) = &trial {
             self.reference = reference::after(&self.study.arms, trial, self.reference.take());
             let carry_over = Duration::from_secs_f64(self.study.recipe.budget.warm_up_cap_s);

@@ -182,7 +182,7 @@ pub fn run(
         let dir = case.trial_dir(planned.index);
         let (trial, ends) = match ran(trials, &planned, &dir, interrupted) {
             Ok(trial) => (trial, None),
-            Err(fault) => match after_fault(case, slot, &planned, booted.as_ref(), fault) {
+            Err(fault) => match after_fault(case, slot, &planned, fault) {
                 Ok(kept) => kept,
                 Err(fault) => return Err(in_trial(case, &planned, fault)),
             },
@@ -207,11 +207,10 @@ fn after_fault(
     case: &Case,
     slot: Slot,
     planned: &Planned<'_>,
-    booted: Option<&Booted>,
     fault: Fault,
 ) -> Result<(Trial, Option<Fault>), Fault> {
     // What cannot be read is reported when the study is resumed.
-    if let Ok(Some(mut trial)) = breach_record::unlisted(case, booted) {
+    if let Ok(Some(mut trial)) = breach_record::unlisted_at(case, slot) {
         trial.missing.push(Missing::new("what followed its end", &fault));
         return Ok((trial, Some(fault).filter(|fault| fault.class != Class::WorkloadFailed)));
     }
@@ -220,6 +219,11 @@ fn after_fault(
         AfterFailure::Ends => Ok((failed(planned, &fault), Some(fault))),
         AfterFailure::NeverBegan => Err(fault),
     }
+}
+
+/// That the study was asked to end.
+fn stopped() -> Fault {
+    Fault::new(Class::Interrupted, "study", "stopped", "")
 }
 
 /// Runs one trial. What asked to end reaches server and load as well (scancel(1) signals all processes of a job): their end is an

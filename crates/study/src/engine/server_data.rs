@@ -110,7 +110,7 @@ fn make(folder: &Path, server: &ServerSpec, hand: &mut Hand, stop: &AtomicBool) 
             return Ok(());
         }
         if stop.load(Ordering::Relaxed) {
-            return Err(Fault::new(Class::Interrupted, "study", "stopped", ""));
+            return Err(super::stopped());
         }
         if began.elapsed().as_secs_f64() > server.prepare_timeout_s {
             let cause = format!("was still running after {} s and was ended", server.prepare_timeout_s);

@@ -50,12 +50,9 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence.notes.extend(notes::of_added(study, trials));
     evidence.harm = harm::of(study, trials);
     if evidence.harm.is_some() {
-        let mut harmful = standing::harmful(study, trials);
-        for (arm, starved) in standing::of(&study.arms, trials) {
-            if matches!(starved, ArmStanding::Starved { .. }) {
-                harmful.entry(arm).or_insert(starved);
-            }
-        }
+        let mut harmful = standing::of(&study.arms, trials);
+        harmful.retain(|_, standing| matches!(standing, ArmStanding::Starved { .. }));
+        harmful.extend(standing::harmful(study, trials));
         take_out(&mut evidence, harmful);
         evidence.traffic_jumps = jumps::of(trials);
         evidence.notes.extend(own_traffic_notes::of(&evidence, study, trials));

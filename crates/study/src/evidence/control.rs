@@ -12,7 +12,7 @@ use super::comparison::Comparison;
 use super::gains::{Gains, differences};
 use super::standing::ArmStanding;
 use super::{Contrast, Question};
-use crate::arm::{Arm, Role, baseline_name};
+use crate::arm::{Arm, Role, baseline_name, is_of_baseline};
 use crate::statistics::signed_rank;
 use crate::statistics::summary;
 use crate::trial::Trial;
@@ -149,7 +149,7 @@ pub(super) fn of(
         _ => {
             let is_reference = |trial: &&Trial| match reference {
                 Some(at) => trial.arm == arms[at].name,
-                None => arms.iter().any(|arm| arm.role == Role::Baseline && arm.name == trial.arm),
+                None => is_of_baseline(arms, &trial.arm),
             };
             ControlOutcome::Unseen(why_unseen(kind, trials.iter().filter(is_reference).collect(), question))
         }

@@ -38,7 +38,7 @@ fn fits_outside_s(account: &Account, observation: &Observation) -> f64 {
     let cpus = account.cpus.len().min(observation.threads.len()).max(1);
     let before_ns = account.from_ns.saturating_sub(observation.from_ns);
     let after_ns = observation.to_ns.saturating_sub(account.to_ns);
-    cpus as f64 * (before_ns + after_ns) as f64 / 1e9
+    cpus as f64 * before_ns.saturating_add(after_ns) as f64 / 1e9
 }
 
 /// CPU time of the server's threads by their own counters, in CPUs; `None` where none is known. Ticks are not exact enough.

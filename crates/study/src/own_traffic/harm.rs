@@ -131,7 +131,7 @@ pub fn first_breaches<'a>(
 }
 
 fn is_of_baseline(study: &Resolved, trial: &Trial) -> bool {
-    study.arms.iter().any(|arm| arm.name == trial.arm && arm.role == Role::Baseline)
+    crate::arm::is_of_baseline(&study.arms, &trial.arm)
 }
 
 fn breached(study: &Resolved, trials: &[Trial]) -> Vec<Breached> {

@@ -2,7 +2,7 @@
 
 use load::guard::Reference;
 
-use crate::arm::{Arm, Role};
+use crate::arm::{Arm, is_of_baseline};
 use crate::trial::Trial;
 
 /// What is known after `trial`: the figures of the last whole trial of the baseline, one that others disturbed only where no other is
@@ -16,8 +16,7 @@ pub fn after(arms: &[Arm], trial: &Trial, known: Option<Reference>) -> Option<Re
 
 /// The figures of `trial`, if it is a whole trial of the baseline.
 fn of_trial(arms: &[Arm], trial: &Trial) -> Option<Reference> {
-    let is_baseline = arms.iter().any(|arm| arm.name == trial.arm && arm.role == Role::Baseline);
-    if !is_baseline || trial.failed.is_some() || trial.breach.is_some() {
+    if !is_of_baseline(arms, &trial.arm) || trial.failed.is_some() || trial.breach.is_some() {
         return None;
     }
     let requests = trial.figures.get("completed").copied().unwrap_or(0.0);
@@ -35,6 +34,7 @@ fn of_trial(arms: &[Arm], trial: &Trial) -> Option<Reference> {
 mod tests {
     use super::super::harm::tests::{breach, own_traffic};
     use super::*;
+    use crate::arm::Role;
 
     #[test]
     fn it_has_what_is_known_of_means_and_of_requests_without_an_answer() {

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{MetricSlice, SliceSums};
-
-/// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early. Guards judge such blocks, too.
-const LEAST_BLOCK_NS: u64 = 90_000_000;
+use crate::guard::LEAST_BLOCK_NS;
 
 /// How exactly a mean is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -42,7 +40,7 @@ pub(super) fn noise(slices: &[SliceSums], readings: &[&MetricSlice]) -> BTreeMap
     of_requests.chain(of_readings(readings)).collect()
 }
 
-/// Slices as blocks of a tenth of a second; those at the end that are shorter belong to the last one.
+/// Slices as blocks of a tenth of a second, as guards judge them; those at the end that are shorter belong to the last one.
 fn blocks(slices: &[SliceSums]) -> Vec<SliceSums> {
     let is_short = |block: &SliceSums| block.to_ns.saturating_sub(block.from_ns) < LEAST_BLOCK_NS;
     let mut blocks: Vec<SliceSums> = Vec::new();
@@ -64,7 +62,7 @@ fn blocks(slices: &[SliceSums]) -> Vec<SliceSums> {
 fn of_readings(readings: &[&MetricSlice]) -> BTreeMap<String, Noise> {
     let mut parts = BTreeMap::<&String, Vec<Part>>::new();
     for reading in readings {
-        let seconds = reading.to_ns.saturating_sub(reading.from_ns) as f64 / 1e9;
+        let seconds = reading.seconds();
         for (name, figure) in &reading.figures {
             parts.entry(name).or_default().push((figure * seconds, seconds));
         }

@@ -1,7 +1,5 @@
 //! Slices of time of a server's own traffic: each one's sums and latencies, and of all of them the outcome. Pure.
 
-use std::collections::BTreeMap;
-
 use machine::Missing;
 use probe::requests::{Counted as PortCounted, PortRequests, Requests};
 
@@ -63,12 +61,7 @@ impl Slices {
                 self.ports.len() - 1
             }
         };
-        let sum = &mut self.ports[place];
-        sum.read = sum.read.saturating_add(port.read);
-        sum.answered = sum.answered.saturating_add(port.answered);
-        let both = |sum: Option<u64>, more: Option<u64>| Some(sum?.saturating_add(more?));
-        sum.overlapping = both(sum.overlapping, port.overlapping);
-        sum.continued = both(sum.continued, port.continued);
+        self.ports[place].add_counts(port);
     }
 
     /// The ports, those with most requests first; clients are those of `whole`, which has seen all of the run.
@@ -120,19 +113,17 @@ pub(super) fn outcome(span: Span, slices: Slices, rest: Rest) -> Outcome {
         connections: rest.connections,
         slow_requests: rest.slow_requests,
         ages: rest.ages,
-        noise: BTreeMap::new(),
         slices: slices.sums,
         metrics: rest.metrics,
+        ..Traffic::default()
     };
-    let mut missing = rest.missing;
-    missing.extend(rest.whole.into_iter().flat_map(|whole| whole.missing));
     let mut outcome = Outcome {
         intervals: slices.intervals,
         counted: Counted::Seen,
         from_ns,
         to_ns,
         breach: rest.breach,
-        missing,
+        missing: rest.missing,
         ..Outcome::default()
     };
     if outcome.intervals.is_empty() {

@@ -159,13 +159,15 @@ impl Watching {
             Some(counting) => {
                 let requests = counting.take();
                 // Nobody asks what waits, where there are no guards.
-                let is_guarded = !self.load.guards.is_empty();
-                let waiting = if is_guarded { self.checks.look(counting) } else { None };
-                add_missing(&mut self.rest.missing, &requests.missing);
-                let ages = Ages::of(&requests, waiting);
-                if is_guarded {
-                    self.rest.ages.get_or_insert_default().add(&ages);
-                }
+                let ages = match self.load.guards.is_empty() {
+                    true => Ages::default(),
+                    false => {
+                        let ages = Ages::of(&requests, self.checks.look(counting));
+                        self.rest.ages.get_or_insert_default().add(&ages);
+                        ages
+                    }
+                };
+                Missing::add_new(&mut self.rest.missing, &requests.missing);
                 let (sums, latency) = self.slices.add(span, &requests, Some(cpu_ns));
                 (sums, latency, ages)
             }
@@ -178,7 +180,7 @@ impl Watching {
                 *figures.entry(name.clone()).or_default() += more;
             }
             figures.extend(slice.figures.clone());
-            add_missing(&mut self.rest.missing, &missing);
+            Missing::add_new(&mut self.rest.missing, &missing);
             self.rest.metrics.push(slice);
         }
         if sums.answered > 0 {
@@ -203,7 +205,7 @@ impl Watching {
     fn document(self, span: Span, end: End) -> Document {
         let Self { asked, counting, guarding, slices, mut rest, .. } = self;
         rest.slow_requests = guarding.slow_requests();
-        add_missing(&mut rest.missing, &guarding.not_judged());
+        Missing::add_new(&mut rest.missing, &guarding.not_judged());
         let broken = match end {
             End::Breached(breach) => {
                 rest.breach = Some(breach);
@@ -223,9 +225,9 @@ impl Watching {
         if let Some(mut counting) = counting {
             counting.stop();
             rest.connections = Some(counting.open_connections());
-            let mut whole = counting.end();
-            // The slices had it, too.
-            whole.missing.retain(|missing| !rest.missing.contains(missing));
+            let whole = counting.end();
+            // The slices had most of it, too.
+            Missing::add_new(&mut rest.missing, &whole.missing);
             rest.whole = Some(whole);
         }
         let broken = broken.map(|(cause, remedy)| Broken {
@@ -294,15 +296,6 @@ fn silent(span: Span, silent_ns: u64, requests: u64) -> Option<Breach> {
         slice_began_ns: span.from_ns,
         certainty: Certainty::Counted,
     })
-}
-
-/// Notes what is missing, once.
-fn add_missing(all: &mut Vec<Missing>, more: &[Missing]) {
-    for missing in more {
-        if !all.contains(missing) {
-            all.push(missing.clone());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,11 @@ pub fn of_server(root: &Root, target: &str, pids: &[u32]) -> Result<Option<Strin
 /// How targets begin that are threads of a server that is a guest.
 pub const OF_SERVER: &str = "server/";
 
+/// Whether a target is the server of a study, or threads of it.
+pub fn is_of_server(target: &str) -> bool {
+    target == crate::plan::SERVER || target.starts_with(OF_SERVER)
+}
+
 /// A knob that is one kind of threads.
 #[derive(Debug)]
 pub struct GuestKnob {

@@ -44,18 +44,18 @@ impl Knob for CpuDmaLatency {
         if target != MACHINE {
             return Err(no_such(&ABOUT, target, "the target is 'machine'"));
         }
-        let told = match root.fact(FACT) {
+        let text = match root.fact(FACT) {
             Err(e) if e.is_absent() => {
                 let cause = "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE)";
                 return Err(no_such(&ABOUT, target, cause));
             }
-            told => told?,
+            text => text?,
         };
-        match told.parse::<u32>() {
+        match text.parse::<u32>() {
             Ok(us) if us >= NO_LATENCY_LIMIT_US => Ok(UNLIMITED.into()),
             Ok(us) => Ok(us.to_string()),
             Err(_) => {
-                let cause = format!("'{told}' is not a time");
+                let cause = format!("'{text}' is not a time");
                 Err(Fault::new(Class::Storage, "/dev/cpu_dma_latency", cause, "capture the machine again"))
             }
         }

@@ -46,13 +46,13 @@ fn ended(pid: u32, is_another: bool) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use machine::Tree;
 
     use super::*;
 
     /// A machine with one process.
-    fn with(pid: u32, state: char, start_time_ticks: u64) -> Root {
+    pub(crate) fn with(pid: u32, state: char, start_time_ticks: u64) -> Root {
         let zeros = "0 ".repeat(17);
         let stat = format!("{pid} (server) {state} 1 {zeros}{start_time_ticks} 0 0\n");
         Root::from_tree(Tree::new().file(&format!("/proc/{pid}/stat"), stat))

@@ -9,10 +9,6 @@ use machine::{Class, Fault};
 
 use crate::run_case::own_binary;
 
-/// Those that the exit code of a verb may say; of any other it is the workload that failed.
-const CLASSES: [Class; 6] =
-    [Class::No, Class::Usage, Class::NotPermitted, Class::MachineLacks, Class::Storage, Class::Interrupted];
-
 /// Runs verbs on hosts.
 pub(super) struct There {
     exe: PathBuf,
@@ -80,8 +76,7 @@ impl Ran {
     /// That it did not succeed, in the words of its own last line.
     pub(super) fn failed(&self) -> Fault {
         let exit_code = self.end.exit_code;
-        let mut classes = CLASSES.into_iter().filter(|class| i32::from(class.exit_code()) == exit_code);
-        let class = classes.next().unwrap_or(Class::WorkloadFailed);
+        let class = Class::of_exit_code(exit_code).unwrap_or(Class::WorkloadFailed);
         let object = format!("host {}: pinwise {}", self.connection.host().name, self.verb.word());
         let cause = match self.said.as_str() {
             "" => format!("ended with exit code {exit_code}"),

@@ -6,7 +6,6 @@ use std::time::Duration;
 use machine::{Class, Fault};
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tokio::task::spawn_blocking;
 
 use super::arguments::{
     self, CaseArguments, CompareArguments, Detail, DiagnoseArguments, ExplainArguments, MOST_CASES,
@@ -17,6 +16,7 @@ use super::reply::Reply;
 use super::said::{self, Said};
 use super::tool_list::ToolName;
 use crate::own_verb;
+use crate::verbs::serve::blocking::beside;
 
 /// How long a verb that reads files may take.
 const READING: Duration = Duration::from_secs(120);
@@ -75,10 +75,7 @@ impl Asked {
         match self.work {
             Work::Listed(folder) => {
                 // Beside the runtime: thousands of files may have to be read, and other calls are answered meanwhile.
-                let listed = spawn_blocking(move || folder.list()).await;
-                let cases = listed.map_err(|error| {
-                    Fault::new(Class::Storage, "the list of cases", error, "report this as a bug of pinwise")
-                })?;
+                let cases = beside("the list of cases", move || Ok(folder.list())).await?;
                 let said = said::cases::of(&cases);
                 let document = said.summary.clone();
                 Ok(Reply { said, document, detail })

@@ -16,6 +16,9 @@ const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 /// What is random in a token, bytes.
 const RANDOM_BYTES: usize = 32;
 
+/// Digits of what [`random_hex`] returns.
+pub(super) const HEX_DIGITS: usize = 2 * RANDOM_BYTES;
+
 /// What the server was started with.
 pub(super) struct Access {
     /// Whoever has it may look.

@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 ///
 /// # Errors
 /// Those of `work`; it did not come to its end.
-pub(super) async fn beside<T: Send + 'static>(
+pub(crate) async fn beside<T: Send + 'static>(
     object: &'static str,
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {

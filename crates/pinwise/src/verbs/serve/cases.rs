@@ -68,7 +68,8 @@ fn no_case(id: &str, cause: &str) -> Fault {
 /// # Errors
 /// As [`folder_of`], as something that does not exist; the case is too large.
 pub(super) async fn folder(dir: PathBuf, id: String) -> Result<PathBuf, Refusal> {
-    let find = move || folder_of(&dir, &id).and_then(|folder| entry::fits(&folder).map(|()| folder));
+    let find =
+        move || folder_of(&dir, &id).and_then(|folder| Stamp::of(&folder).fits(&folder).map(|()| folder));
     let found = beside("the folder of a case", find).await;
     found.map_err(|fault| match fault.class {
         Class::Usage => Refusal::NotFound(fault.object),
@@ -85,10 +86,10 @@ pub(super) async fn folder(dir: PathBuf, id: String) -> Result<PathBuf, Refusal>
 pub(super) fn list(dir: &Path, known: &Known, text: &str, until: Instant) -> Result<Value, Fault> {
     let search::Search { mut found, unnamed, is_whole } = search::below(dir)?;
     let text = text.to_lowercase();
-    let (in_all, mut newest) = (found.len(), 0..MOST);
-    found.retain(|found| {
-        newest.next().is_some() || !text.is_empty() && found.id.to_lowercase().contains(&text)
-    });
+    let in_all = found.len();
+    let older = found.split_off(in_all.min(MOST));
+    let is_named = |found: &search::Found| !text.is_empty() && found.id.to_lowercase().contains(&text);
+    found.extend(older.into_iter().filter(is_named));
     let left_out = unnamed + in_all - found.len();
     let mut known = known.0.lock().unwrap_or_else(PoisonError::into_inner);
     let there: HashSet<&Path> = found.iter().map(|found| found.folder.as_path()).collect();
@@ -105,7 +106,7 @@ pub(super) fn list(dir: &Path, known: &Known, text: &str, until: Instant) -> Res
 fn read(known: &mut HashMap<PathBuf, (Stamp, Entry)>, found: &Found, until: Instant) -> Entry {
     let stamp = Stamp::of(&found.folder);
     let earlier = known.remove(&found.folder).filter(|(at, _)| *at == stamp).map(|(_, entry)| entry);
-    let entry = entry::read(found, earlier, until);
+    let entry = entry::read(found, &stamp, earlier, until);
     // One that could not be read may be readable later, with the same files.
     if entry.is_known() {
         known.insert(found.folder.clone(), (stamp, entry.clone()));

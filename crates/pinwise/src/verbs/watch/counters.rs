@@ -10,8 +10,8 @@ use report::account::counters_text;
 use serde::Serialize;
 
 use super::args::{Args, Form};
-use super::requests;
 use super::target::Watched;
+use super::verdict::Judging;
 use crate::notes::note;
 use crate::output::{self, Answer, Place};
 use crate::window;
@@ -36,6 +36,7 @@ pub fn run(
     stop: &AtomicBool,
     why: Missing,
     place: Option<Place>,
+    judging: Option<&Judging>,
 ) -> Result<Answer, Fault> {
     if let Some(types) = &args.btf {
         let remedy = "name the types of the running kernel and run as root, or leave --btf out to see the counters of /proc";
@@ -58,7 +59,7 @@ pub fn run(
     let mut observation = seen
         .and_then(|recording| recording.span_ns().map(|(from, to)| recording.window(from, to)))
         .unwrap_or_default();
-    observation.missing.extend(requests::not_counted(root, watched, &why));
+    observation.missing.extend(judging.and_then(|judging| judging.requests_not_counted(&why)));
     observation.missing.push(why);
     observation.missing.extend(watched.elsewhere());
     if let Some(cpus) = watched.cpus() {

@@ -1,6 +1,6 @@
 //! Requests to the server that is watched, counted by the same programs as those of `pinwise diagnose`.
 
-use machine::processes::{self, Connections};
+use machine::processes::Connections;
 use machine::{FactId, Missing, Root};
 use probe::Situation;
 use probe::requests::{CountingRequests, Listening, Requests};
@@ -23,10 +23,13 @@ impl Requested {
     /// requests are those of a whole server.
     pub(super) fn prepare(root: &Root, watched: &Watched, connections: &Connections) -> Self {
         let listening = Listening::of(connections);
-        let first = watched.pids().first().filter(|_| is_whole(watched) && listens(connections));
+        let listens = !listening.is_empty();
+        // A server, on all CPUs.
+        let is_whole = watched.asked().is_some() && watched.cpus().is_none();
+        let first = watched.pids().first().filter(|_| is_whole && listens);
         Self {
             counting: first.map(|first| CountingRequests::prepare(root, *first, &listening)),
-            may_have: may_have(watched, connections),
+            may_have: is_whole && (listens || !connections.missing.is_empty()),
         }
     }
 
@@ -76,6 +79,11 @@ impl Requested {
     pub(super) fn may_have(&self) -> bool {
         self.may_have
     }
+
+    /// That requests are not seen for the reason that nothing is in the kernel; `None` where there are none to miss.
+    pub(super) fn not_counted(&self, why: &Missing) -> Option<Missing> {
+        self.may_have.then(|| Missing::new(FACT, &why.why).identified(FactId::Requests))
+    }
 }
 
 /// That requests are not seen with some CPUs only.
@@ -84,28 +92,9 @@ pub(super) fn of_some_cpus() -> Missing {
     Missing::new(FACT, why).identified(FactId::Requests)
 }
 
-/// That requests are not seen for the reason that nothing is in the kernel; `None` where there are none to miss.
-pub(super) fn not_counted(root: &Root, watched: &Watched, why: &Missing) -> Option<Missing> {
-    let found = is_whole(watched).then(|| processes::connections(root, watched.pids()))?;
-    may_have(watched, &found).then(|| Missing::new(FACT, &why.why).identified(FactId::Requests))
-}
-
-/// Whether it is a server that is watched, on all CPUs.
-fn is_whole(watched: &Watched) -> bool {
-    watched.asked().is_some() && watched.cpus().is_none()
-}
-
-fn listens(connections: &Connections) -> bool {
-    !(connections.listeners.is_empty() && connections.unix_listeners.is_empty())
-}
-
-fn may_have(watched: &Watched, connections: &Connections) -> bool {
-    is_whole(watched) && (listens(connections) || !connections.missing.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
-    use machine::Tree;
+    use machine::{Tree, processes};
 
     use super::*;
 
@@ -123,7 +112,8 @@ mod tests {
 
     fn missed(root: &Root, watched: &Watched) -> Option<String> {
         let why = Missing::new("kernel events", "run it as root");
-        not_counted(root, watched, &why).map(|missing| missing.why)
+        let requested = Requested::prepare(root, watched, &processes::connections(root, watched.pids()));
+        requested.not_counted(&why).map(|missing| missing.why)
     }
 
     #[test]

@@ -11,9 +11,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 
+use crate::needs::{first_and_last_cpu, free_port};
 use crate::processes::Killed;
 
 const PINWISE: &str = env!("CARGO_BIN_EXE_pinwise");
@@ -31,23 +31,13 @@ struct Served {
 
 impl Served {
     fn start(verb: &[&str]) -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: the kernel shows requests to root only");
-            return None;
-        }
-        let may = sched_getaffinity(None).unwrap();
-        let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| may.is_set(*cpu)).collect();
-        if cpus.len() < 2 {
-            eprintln!("skipped: there is one CPU only");
-            return None;
-        }
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (port, last) = (port.to_string(), cpus[cpus.len() - 1].to_string());
+        let (first, last) = first_and_last_cpu("the kernel shows requests to root only")?;
+        let port = free_port().to_string();
         let mut server = Command::new("taskset");
         server.args(["-c", &last, PINWISE]).args(verb).args(["--port", &port]);
         let server = server.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(500));
-        Some(Self { server: Killed(server), port, first: cpus[0].to_string() })
+        Some(Self { server: Killed(server), port, first })
     }
 
     /// `pinwise drive` against it on the first CPU.

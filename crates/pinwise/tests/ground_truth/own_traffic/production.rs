@@ -3,7 +3,7 @@
 //! they wait for.
 
 use std::fs::Permissions;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use rustix::thread::sched_getaffinity;
 use tempfile::TempDir;
 
+use crate::needs::{absent, free_port};
 use crate::pinwise::wait_at_most;
 use crate::processes::Killed;
 
@@ -185,17 +186,11 @@ fn why_not(programs: &[&str]) -> Option<String> {
     if !(may.is_set(0) && may.is_set(1)) {
         return Some("CPUs 0 and 1 are not both ours to use".into());
     }
-    let is_absent =
-        |program: &&&str| !Command::new("which").arg(program).output().is_ok_and(|out| out.status.success());
-    if let Some(absent) = programs.iter().chain(&["setpriv", "taskset"]).find(is_absent) {
-        return Some(format!("{absent} is not installed (scripts/setup test installs it)"));
+    if let Some(absent) = absent(&[programs, &["setpriv", "taskset"]].concat()) {
+        return Some(absent);
     }
     let any = Listening::on_ports(&[1]);
     CountingRequests::prepare(&Root::live(), std::process::id(), &any).err().map(|missing| missing.why)
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Where Debian's package has its programs.

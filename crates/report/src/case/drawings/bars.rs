@@ -129,10 +129,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         if kind == Kind::Control {
             x += aside * 0.3;
         }
-        let contrast = match kind {
-            Kind::Control => evidence.control.as_ref().map(|control| &control.contrast),
-            _ => evidence.against_other_cpus.iter().find(|c| c.arm == summary.arm),
-        };
+        let contrast = drawn_contrast(evidence, summary);
         columns.push(Column {
             label: summary.cpu.map_or_else(|| short(&summary.arm, step), |cpu| cpu.to_string()),
             name: summary.arm.clone(),
@@ -146,6 +143,17 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         x += if kind == Kind::Control { aside } else { step };
     }
     Layout { columns, step, compact, bands, width: (x + RIGHT).max(560.0) }
+}
+
+/// The comparison that is drawn of an arm: of a control its own, of any other the one with the other CPUs. `None` where there is none.
+pub fn drawn_contrast<'a>(evidence: &'a Evidence, arm: &ArmSummary) -> Option<&'a Contrast> {
+    match arm.role {
+        Role::Dose | Role::MisTuning => {
+            let control = evidence.control.as_ref().map(|control| &control.contrast);
+            control.filter(|contrast| contrast.arm == arm.arm)
+        }
+        _ => evidence.against_other_cpus.iter().find(|contrast| contrast.arm == arm.arm),
+    }
 }
 
 impl Layout<'_> {

@@ -4,7 +4,7 @@ mod data;
 
 use study::{Contrast, Evidence};
 
-use super::{About, Page};
+use super::{About, Page, note};
 use crate::case::drawings::{Kind, bars};
 use crate::case::heat::{self, Heat, SHADES_FROM};
 use crate::case::result_fields::{self, Subject};
@@ -49,10 +49,7 @@ impl Page for Bars {
         }
         html.element("p", &[("class", &"caption")], caption(case, &heat));
         let evidence = &case.facts.evidence;
-        let surprising = result_words::surprising_contrasts(evidence, shown(evidence));
-        if let Some(words) = result_words::surprising_intervals(evidence, &surprising) {
-            html.element("p", &[("class", &"caption")], words);
-        }
+        note(&mut html, evidence, &result_words::surprising_contrasts(evidence, shown(evidence)));
         html.within("details", &[], |details| {
             details.element("summary", &[], "The numbers of the bars");
             numbers(details, case);

@@ -1,8 +1,6 @@
 //! Effects of several factors and their interactions, and figures that decide nothing.
 
-use study::Evidence;
-
-use super::{About, Page};
+use super::{About, Page, note};
 use crate::case::result_fields::{self, Compared};
 use crate::case::result_words;
 use crate::{CaseView, Html};
@@ -45,12 +43,5 @@ impl Page for Effects {
             note(&mut html, evidence, &surprising);
         }
         html
-    }
-}
-
-/// That an interval leaves out 0 beside a verdict that shows no difference.
-fn note(html: &mut Html, evidence: &Evidence, surprising: &[String]) {
-    if let Some(words) = result_words::surprising_intervals(evidence, surprising) {
-        html.element("p", &[("class", &"caption")], words);
     }
 }

@@ -7,7 +7,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use super::{About, Page};
+use super::{About, Page, note};
 use crate::case::drawings::bars;
 use crate::case::heat::{self, interrupt_share};
 use crate::case::result_words;
@@ -55,12 +55,8 @@ impl Page for Places {
         let title = "The machine with the result and the interrupts of each CPU";
         html.add(&picture::noted(&facts.machine, &overlay, title, "The tables below have all numbers."));
         html.element("p", &[("class", &"caption")], words::caption(facts, &shown, &interrupts));
-        let contrasts = tried.cpus.iter().map(|(_, tried)| tried).chain(&tried.sets);
-        let contrasts = contrasts.filter_map(|tried| tried.contrast);
-        let surprising = result_words::surprising_contrasts(&facts.evidence, contrasts);
-        if let Some(words) = result_words::surprising_intervals(&facts.evidence, &surprising) {
-            html.element("p", &[("class", &"caption")], words);
-        }
+        let contrasts = tried.all().filter_map(|tried| tried.contrast);
+        note(&mut html, &facts.evidence, &result_words::surprising_contrasts(&facts.evidence, contrasts));
         numbers::lettered(&mut html, facts, &shown);
         numbers::by_cpu(&mut html, facts, &shown, interrupts.as_ref().ok());
         html

@@ -97,8 +97,7 @@ fn go_on(html: &mut Html, case: &CaseView, dir: &str) {
         html.element("p", &[], "Go on where it was stopped:");
         commands(html, &[format!("pinwise resume {dir}")]);
     }
-    let is_open = |finding: &Finding| finding.proof.is_none() && finding.intervention.is_some();
-    if case.findings.iter().any(is_open) {
+    if case.findings.iter().any(Finding::can_be_proved) {
         html.element("p", &[], "Prove or refute the findings:");
         commands(html, &[format!("pinwise explain {dir} --prove")]);
     }

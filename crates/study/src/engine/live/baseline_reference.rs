@@ -1,12 +1,11 @@
 //! What guards that compare with the baseline compare with, where no trial of it has shown it yet.
 
 use load::LoadSpec;
-use load::guard::{Guard, Limit};
-use machine::own_folder::Reach;
+use load::guard::Guard;
 use machine::{Class, Fault};
 
-use super::placed::{Asked, Purpose};
-use super::{LiveTrials, put_back};
+use super::LiveTrials;
+use super::placed::Purpose;
 use crate::arm::{Arm, Role};
 use crate::engine::Planned;
 use crate::own_traffic::reference;
@@ -15,7 +14,7 @@ use crate::trial::Trial;
 
 /// Whether the baseline has to be watched before a trial of `role`: a guard compares with it, and nothing is `known` of it.
 fn is_needed(guards: &[Guard], known: bool, role: Role) -> bool {
-    let compares = guards.iter().any(|guard| matches!(guard.limit, Limit::OfBaseline(_)));
+    let compares = guards.iter().any(Guard::is_of_baseline);
     compares && !known && role != Role::Baseline
 }
 
@@ -52,12 +51,8 @@ impl LiveTrials {
         }
         let is_baseline = |arm: &&Arm| arm.role == Role::Baseline;
         let Some(baseline) = self.study.arms.iter().find(is_baseline).cloned() else { return Ok(()) };
-        let dir = self.folder_of(planned).fresh_folder(name, Reach::Passable)?;
-        let mark = self.hand.mark();
         let planned = Planned { arm: &baseline, ..*planned };
-        let asked = Asked { planned: &planned, folder: &dir, mark, purpose: Purpose::Reference };
-        let watched = self.run_placed(asked, recipe.clone());
-        put_back::complete(&self.hand.undo_to(mark))?;
+        let (_, watched) = self.run_arm(&planned, recipe.clone(), name, Purpose::Reference)?;
         if let Some(trial) = usable(watched)? {
             self.reference = reference::after(&self.study.arms, &trial, None);
         }

@@ -51,7 +51,7 @@ impl Limits<'_> {
     /// Why the run is to end now, if it is.
     pub(super) fn reached(&self, server: &mut Server) -> Option<Fault> {
         if self.is_interrupted() {
-            return Some(Fault::new(Class::Interrupted, "study", "stopped", ""));
+            return Some(crate::engine::stopped());
         }
         match Instant::now() > self.deadline {
             true => Some(self.timed_out()),
@@ -109,7 +109,7 @@ impl LiveTrials {
         };
         let failure = Failure {
             fault: &fault,
-            in_force: run.in_force.began_ns.is_some(),
+            in_force: run.in_force.begun,
             interrupted: self.interrupted.load(Ordering::Relaxed),
             server_runs: run.server.still_runs().is_ok(),
         };

@@ -57,8 +57,6 @@ struct Ended {
     served: Served,
     run: Seen,
     observed: Option<Result<Observed, Missing>>,
-    /// What of it could not be kept.
-    not_kept: Option<Missing>,
     began: Instant,
 }
 
@@ -87,9 +85,13 @@ impl LiveTrials {
         };
         let observed = accounting.map(|begun| self.observed_in(begun, &run));
         self.look_at_locks(observed.as_ref(), asked.planned.block);
-        let unwritten = not_kept.clone();
-        let concluded = self.concluded(asked, &recipe, Ended { served, run, observed, not_kept, began });
-        concluded.map_err(|fault| with_unwritten(fault, unwritten.as_ref(), asked.planned))
+        match self.concluded(asked, &recipe, Ended { served, run, observed, began }) {
+            Ok(mut trial) => {
+                trial.missing.extend(not_kept);
+                Ok(trial)
+            }
+            Err(fault) => Err(with_unwritten(fault, not_kept.as_ref(), asked.planned)),
+        }
     }
 
     /// Drives the load, and has the kernel account for the server meanwhile where the trial is an observed one.
@@ -119,7 +121,7 @@ impl LiveTrials {
 
     /// Ends what is left of a run, and writes down what was seen.
     fn concluded(&self, asked: Asked<'_>, recipe: &Recipe, ended: Ended) -> Result<Trial, Fault> {
-        let Ended { served, run, observed, not_kept, began } = ended;
+        let Ended { served, run, observed, began } = ended;
         let Served { server, mut in_force, start_s } = served;
         let placement = &asked.planned.arm.placement;
         let locality = self.nodes.as_ref().map(|nodes| nodes.read(&self.root, server.process().pid));
@@ -146,8 +148,7 @@ impl LiveTrials {
             parts: Parts { server_start_s: start_s, load_s, server_stop_s },
             in_force_ns: in_force.whole_ns.unwrap_or(0),
         };
-        let mut trial = conclude(recipe, asked.planned, seen, asked.folder)?;
-        trial.missing.extend(not_kept);
+        let trial = conclude(recipe, asked.planned, seen, asked.folder)?;
         match observed {
             None => Ok(trial),
             Some(observed) => with_account(trial, observed, asked.folder),
@@ -195,8 +196,8 @@ impl LiveTrials {
     ) -> Result<Option<Missing>, Fault> {
         let Asked { planned, folder, mark, purpose } = asked;
         let began_unix_s = unix_now_s() - began.elapsed().as_secs_f64();
-        // As `folder_of` says, of fields that the hand is none of.
-        let above = self.observed.as_ref().filter(|_| planned.observed).unwrap_or(&self.trials);
+        // A server's own traffic has no observed trials.
+        let above = &self.trials;
         let hand = &mut self.hand;
         let (taken_back, kept) = std::thread::scope(|scope| {
             let keeping = scope.spawn(|| match purpose {

@@ -6,7 +6,7 @@
 //! in that arm alone. So such an arm has to leave pinwise a CPU, on which study and watch then run, and the kernel has to keep something
 //! for its own threads on the others.
 
-use machine::knobs::guest::OF_SERVER;
+use machine::knobs::guest::is_of_server;
 use machine::plan::{PIN, SERVER};
 use machine::{Class, CpuSet, Fault, Placement, Root, Setting, knobs};
 
@@ -22,9 +22,8 @@ const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 
 /// Whether the arm gives the server, or some of its threads, a real-time policy.
 pub(super) fn is_asked(placement: &Placement) -> bool {
-    let is_of_server = |set: &Setting| set.target == SERVER || set.target.starts_with(OF_SERVER);
     let is_real_time = |set: &Setting| matches!(set.value.trim().split(':').next(), Some("fifo" | "rr"));
-    placement.settings.iter().any(|set| set.knob == POLICY && is_of_server(set) && is_real_time(set))
+    placement.settings.iter().any(|set| set.knob == POLICY && is_of_server(&set.target) && is_real_time(set))
 }
 
 /// The CPUs that the server has in an arm: those that it is given, else those that it `has` anyway; `None` where that is not known.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use change::{Hand, Launch, Launched};
 use load::{Command, Server};
-use machine::knobs::guest::{self, OF_SERVER};
+use machine::knobs::guest::{self, is_of_server};
 use machine::plan::{PIN, SERVER};
 use machine::{Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes};
 use probe::Party;
@@ -22,8 +22,8 @@ pub(super) struct InForce {
     pub beside: Vec<(Party, Launched)>,
     /// When they were started.
     pub beside_began: Option<Instant>,
-    /// When the first of it was put in force, CLOCK_MONOTONIC ns; `None` as long as nothing is.
-    pub began_ns: Option<u64>,
+    /// Whether anything of it was put in force on a server that is watched.
+    pub begun: bool,
     /// When all of it was, CLOCK_MONOTONIC ns; `None` as long as it is not.
     pub whole_ns: Option<u64>,
 }
@@ -57,7 +57,7 @@ impl Switching<'_> {
     /// A setting is refused; a process cannot be started.
     pub(super) fn before_the_server(&mut self, in_force: &mut InForce) -> Result<(), Fault> {
         let placement = self.placement;
-        for setting in placement.settings.iter().filter(|setting| !is_of_server(setting)) {
+        for setting in placement.settings.iter().filter(|setting| !is_of_server(&setting.target)) {
             in_force.not_as_asked.extend(self.set(setting)?);
         }
         in_force.not_as_asked.extend(self.keep_house()?);
@@ -76,7 +76,7 @@ impl Switching<'_> {
                 in_force.not_as_asked.extend(self.set(&setting)?);
             }
         }
-        for setting in placement.settings.iter().filter(|setting| is_of_server(setting)) {
+        for setting in placement.settings.iter().filter(|setting| is_of_server(&setting.target)) {
             let target = self.target_of(server, setting)?;
             in_force.not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
@@ -181,11 +181,6 @@ impl Switching<'_> {
     }
 }
 
-/// Whether it is about the server, which has to be there first.
-fn is_of_server(setting: &Setting) -> bool {
-    setting.target == SERVER || setting.target.starts_with(OF_SERVER)
-}
-
 /// What places each process of a server that runs already.
 fn pinned(processes: &[ProcessRef], cpus: &CpuSet) -> Vec<Setting> {
     let of = |process: &ProcessRef| Setting {
@@ -212,8 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_about_the_server_waits_for_it_and_nothing_else_does() {
-        let of = |target: &str| Setting { knob: String::new(), target: target.into(), value: String::new() };
-        assert!(is_of_server(&of("server")) && is_of_server(&of("server/vcpu/0")));
-        assert!(!is_of_server(&of("server2")) && !is_of_server(&of("machine")) && !is_of_server(&of("38")));
+        assert!(is_of_server("server") && is_of_server("server/vcpu/0"));
+        assert!(!is_of_server("server2") && !is_of_server("machine") && !is_of_server("38"));
     }
 }

@@ -53,7 +53,7 @@ impl Arm<'_> {
             ended = ended.take().or_else(|| watch.poll());
             ended.is_some() || limits.is_interrupted()
         };
-        in_force.began_ns = Some(monotonic_ns());
+        in_force.begun = true;
         let Arm { root, hand, exe, placement, dir } = self;
         let mut switching = Switching { root, hand, exe, placement, dir, is_over: &mut is_over };
         let switched = switching.all(server, in_force);

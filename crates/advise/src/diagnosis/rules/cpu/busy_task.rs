@@ -98,12 +98,12 @@ fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
     Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
 }
 
-/// A cause with what the server waited for `whom`: it, or them.
-fn waited_for(scene: &Scene<'_>, subject: Subject, took: &Took<'_>, claim: String, whom: &str) -> Cause {
+/// A cause with the waiting that it is charged with; `pronoun` is `it` or `them`.
+fn waited_for(scene: &Scene<'_>, subject: Subject, took: &Took<'_>, claim: String, pronoun: &str) -> Cause {
     let share = scene.time.share(took.ns);
     Cause::seen(ABOUT.id, subject, share, claim)
         .because(format!(
-            "the server waited {} of its time for {whom}, in {} slices ({}), and was preempted by {whom} {} times",
+            "the server waited {} of its time for {pronoun}, in {} slices ({}), and was preempted by {pronoun} {} times",
             percent(share),
             took.slices,
             per_second(scene.per_s(took.slices)),

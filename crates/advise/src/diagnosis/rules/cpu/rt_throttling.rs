@@ -107,12 +107,12 @@ fn policies(scene: &Scene<'_>) -> Policies {
     }
     let threads = scene.situation.account.iter().flat_map(|account| &account.threads);
     let (mut all_ns, mut realtime_ns, mut deadline_ns, mut inherited) = (0.0, 0.0, 0.0, false);
-    for thread in threads {
+    for thread in threads.filter(|thread| thread.kept_off_ns() > 0) {
         let ns = thread.kept_off_ns() as f64;
         all_ns += ns;
         // One that has ended since, such as that of a connection, was not read: it has the policy that all others of its process have.
         let policy = of(thread.tid).or_else(|| {
-            inherited |= ns > 0.0;
+            inherited = true;
             policy_of_process(scene, thread.pid)
         });
         realtime_ns += policy.filter(|policy| realtime(policy)).map_or(0.0, |_| ns);

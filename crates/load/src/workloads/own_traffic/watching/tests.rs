@@ -37,6 +37,6 @@ fn a_server_that_leaves_requests_unread_for_a_second_has_stopped() {
 fn what_is_missing_is_said_once() {
     let mut all = Vec::new();
     let missing = [Missing::new("a", "b"), Missing::new("a", "b"), Missing::new("a", "c")];
-    add_missing(&mut all, &missing);
+    Missing::add_new(&mut all, &missing);
     assert_eq!(all.len(), 2);
 }

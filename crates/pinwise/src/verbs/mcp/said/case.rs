@@ -168,15 +168,10 @@ impl Sheet {
             "Decided by {name}{unit} ({better} is better), from {trials_run} of {trials_planned} trials in {}; intervals of {}; equal means \
              within {}.",
             number::counted(complete_blocks, "complete block"),
-            level(*alpha),
+            result_words::level_of(*alpha),
             number::share(*margin)
         )
     }
-}
-
-/// The level of intervals: `95 %`.
-fn level(alpha: f64) -> String {
-    number::share(1.0 - alpha)
 }
 
 impl Arm {
@@ -230,7 +225,9 @@ impl Contrasts {
         let has_intervals = self.a_a.iter().chain(all()).any(|contrast| contrast.interval.is_some());
         let surprising = all().filter(|contrast| contrast.is_surprising(trust)).map(Contrast::name);
         let surprising: Vec<String> = surprising.collect();
-        has_intervals.then(|| result_words::intervals_at(&level(metric.alpha), metric.margin, &surprising))
+        has_intervals.then(|| {
+            result_words::intervals_at(&result_words::level_of(metric.alpha), metric.margin, &surprising)
+        })
     }
 }
 

@@ -42,8 +42,17 @@ impl Stamp {
         }))
     }
 
-    fn bytes(&self) -> u64 {
-        self.0.iter().flatten().fold(0, |all, (_, length)| all.saturating_add(*length))
+    /// Whether a case with these files fits into the memory of a server beside others.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(super) fn fits(&self, folder: &Path) -> Result<(), Fault> {
+        let bytes = self.0.iter().flatten().fold(0_u64, |all, (_, length)| all.saturating_add(*length));
+        if bytes <= MOST_BYTES {
+            return Ok(());
+        }
+        let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
+        Err(Fault::new(Class::Storage, folder.display(), cause, "read it in a shell: pinwise report"))
     }
 }
 
@@ -79,13 +88,14 @@ struct Blocks {
     planned: Option<usize>,
 }
 
-/// Reads a case, as far as there is time for: `earlier` is what was known of it, with the same files.
-pub(super) fn read(found: &Found, earlier: Option<Entry>, until: Instant) -> Entry {
+/// Reads a case with these files, as far as there is time for: `earlier` is what was known of it, with the same ones.
+pub(super) fn read(found: &Found, stamp: &Stamp, earlier: Option<Entry>, until: Instant) -> Entry {
     let is_late = || Instant::now() >= until;
     match earlier {
         Some(entry) if entry.headline.is_some() || is_late() => entry,
         None if is_late() => of_id(found),
-        _ => of_case(found, is_late).unwrap_or_else(|fault| Entry { fault: Some(fault), ..of_id(found) }),
+        _ => of_case(found, stamp, is_late)
+            .unwrap_or_else(|fault| Entry { fault: Some(fault), ..of_id(found) }),
     }
 }
 
@@ -94,20 +104,8 @@ fn of_id(found: &Found) -> Entry {
     Entry { id: found.id.clone(), modified_s: since_1970.map(|length| length.as_secs()), ..Entry::default() }
 }
 
-/// Whether a case fits into the memory of a server beside others.
-///
-/// # Errors
-/// It does not.
-pub(super) fn fits(folder: &Path) -> Result<(), Fault> {
-    if Stamp::of(folder).bytes() <= MOST_BYTES {
-        return Ok(());
-    }
-    let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
-    Err(Fault::new(Class::Storage, folder.display(), cause, "read it in a shell: pinwise report"))
-}
-
-fn of_case(found: &Found, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
-    fits(&found.folder)?;
+fn of_case(found: &Found, stamp: &Stamp, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
+    stamp.fits(&found.folder)?;
     let case = Case::open(&found.folder)?;
     let headline = if is_late() { None } else { Some(answer(&case)?) };
     Ok(Entry {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use machine::{Class, Fault, Setting};
 
+use super::super::access::HEX_DIGITS;
 use super::super::answers::Refusal;
 use super::named_processes::NamedProcesses;
 
@@ -16,8 +17,8 @@ const MOST: usize = 16;
 /// How long a plan can be applied after it was shown.
 pub(super) const GOOD_FOR: Duration = Duration::from_secs(15 * 60);
 
-/// The most of an id that is repeated in a refusal, characters: those of this server have 64.
-const LONGEST_ID: usize = 64;
+/// The most of an id that is repeated in a refusal, characters: those of this server fit.
+const LONGEST_ID: usize = HEX_DIGITS;
 
 /// A plan that has been shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

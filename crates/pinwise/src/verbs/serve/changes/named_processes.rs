@@ -48,22 +48,13 @@ fn is_of_a_process(setting: &Setting) -> bool {
 /// The number of the process that a name is, be it with that of a thread behind it; `None` of every other name.
 fn number(name: &str) -> Option<u32> {
     let process = name.trim().split('/').next()?;
-    let is_number = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
-    process.parse().ok().filter(|_| is_number)
+    process.parse().ok().filter(|_| process.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
 mod tests {
-    use machine::Tree;
-
     use super::*;
-
-    /// A machine with one process.
-    fn with(pid: u32, state: char, start_time_ticks: u64) -> Root {
-        let zeros = "0 ".repeat(17);
-        let stat = format!("{pid} (server) {state} 1 {zeros}{start_time_ticks} 0 0\n");
-        Root::from_tree(Tree::new().file(&format!("/proc/{pid}/stat"), stat))
-    }
+    use crate::verbs::apply::expected_process::tests::with;
 
     fn setting(knob: &str, target: &str) -> Setting {
         Setting { knob: knob.into(), target: target.into(), value: "0".into() }

@@ -13,13 +13,15 @@ use machine::own_folder::{OwnFolder, Reach};
 use machine::{Class, Fault};
 use rustix::fs::{FlockOperation, flock};
 
+use super::super::access::HEX_DIGITS;
+
 /// The folder, in that of pinwise's state.
 const FOLDER: &str = "serve";
 
 const REMEDY: &str = "free space, or set PINWISE_STATE_DIR to a folder on a disk that you may write to";
 
 /// The digits of the random id of a plan.
-const DIGITS: usize = 64;
+const DIGITS: usize = HEX_DIGITS;
 
 /// The file; it is removed when this is dropped.
 #[derive(Debug)]

@@ -4,9 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use machine::knobs::guest::OF_SERVER;
-use machine::plan::SERVER;
-use machine::{Class, Fault, Plan, Planned, Root, Setting};
+use machine::knobs::guest::is_of_server;
+use machine::{Class, Fault, Plan, Planned, Root};
 use serde_json::{Value, json};
 
 use super::super::access::random_hex;
@@ -60,12 +59,14 @@ pub(super) async fn plan(dir: &Path, asked: CaseToPlan) -> Result<(KeptPlan, Val
     if server.is_none() && is_for_a_server(&plan) {
         return Err(not_named().into());
     }
-    let settings: Vec<Setting> = plan.settings.iter().map(Planned::setting).collect();
-    let (processes, settings, server) = beside(PROCESSES, move || {
-        Ok((NamedProcesses::read(&Root::live(), server.as_deref(), &settings), settings, server))
+    let settings = plan.settings.iter().map(Planned::setting).collect();
+    let (id, text, processes) = (random_hex()?, plan.to_toml()?, NamedProcesses::default());
+    let named = KeptPlan { id, case, text, settings, server, processes };
+    let kept = beside(PROCESSES, move || {
+        let processes = NamedProcesses::read(&Root::live(), named.server.as_deref(), &named.settings);
+        Ok(KeptPlan { processes, ..named })
     })
     .await?;
-    let kept = KeptPlan { id: random_hex()?, case, text: plan.to_toml()?, settings, server, processes };
     let dry_run = apply_with(&kept, "--dry-run".into(), PLANNING).await?;
     // What the dry run has looked at is what is identified.
     still_there(&kept).await?;
@@ -188,7 +189,7 @@ fn plan_in(document: &Value) -> Result<Plan, Fault> {
 
 /// Whether it sets something for the server that was studied.
 fn is_for_a_server(plan: &Plan) -> bool {
-    plan.settings.iter().any(|planned| planned.target == SERVER || planned.target.starts_with(OF_SERVER))
+    plan.settings.iter().any(|planned| is_of_server(&planned.target))
 }
 
 fn not_named() -> Fault {

@@ -10,7 +10,8 @@ use probe::requests::{Counted, CountingRequests, Endpoint, Listening, PortReques
 use serde_json::Value;
 
 use super::super::on;
-use super::{driven, first_and_last_cpu, free_port, number};
+use super::{driven, first_and_last_cpu, number};
+use crate::needs::{are_installed, free_port};
 use crate::pinwise::wait_at_most;
 use crate::processes::Killed;
 
@@ -58,17 +59,6 @@ impl Client {
             assert!(likely_us.contains(&took_us), "{share}: {took_us} beside {likely_us:?}: {port:#?}");
         }
     }
-}
-
-/// Whether these programs are there; says which one is not.
-fn are_installed(programs: &[&str]) -> bool {
-    let is_absent =
-        |program: &&&str| !Command::new("which").arg(program).output().is_ok_and(|out| out.status.success());
-    let absent = programs.iter().find(is_absent);
-    if let Some(absent) = absent {
-        eprintln!("skipped: {absent} is not installed (scripts/setup test installs it)");
-    }
-    absent.is_none()
 }
 
 /// Waits until a server listens.

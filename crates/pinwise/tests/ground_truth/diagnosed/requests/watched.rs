@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{BEGUN, ONE_CONNECTION, Served, WINDOW, driven, number};
+use super::{BEGUN, ONE_CONNECTION, Served, WINDOW, driven, number, possible};
 
 /// Watches the server for a window, and prints in this form.
 fn watching(served: &Served, format: &str) -> Child {
@@ -38,9 +38,7 @@ fn watch_shows_the_requests_of_the_driver_in_words_and_in_figures() {
     }
     let port = &diagnosis["requests"]["ports"][0];
     assert_eq!((&port["port"], &port["counted"]), (&json!(served.port), &json!("requests")), "{port:#}");
-    let figure = |name: &str| number(&document["outcome"]["figures"][name]);
-    // One that the driver did not wait for may have been answered.
-    let possible = figure("completed")..=figure("completed") + figure("unfinished");
+    let possible = possible(&document);
     assert!(possible.contains(&number(&port["answered"])), "{possible:?}: {port:#}");
     assert_eq!(port["accept_queue"]["waiting"], json!(0), "{port:#}");
     assert_eq!(sheet["missing"].to_string().matches("requests in the kernel").count(), 0, "{sheet:#}");

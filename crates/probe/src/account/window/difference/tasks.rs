@@ -30,8 +30,9 @@ impl Row for TaskAccount {
             took: self.took.since(&before.took, None),
             took_by_cpu: by_cpu_since(&self.took_by_cpu, &before.took_by_cpu),
         };
-        // A slice that goes on began before.
-        (since.slices > 0 || !since.on_cpu_by_cpu.is_empty()).then_some(since)
+        // A slice that began before and goes on is in no count yet, only in times by CPU.
+        let ran = since.slices > 0 || !since.on_cpu_by_cpu.is_empty();
+        (ran || !since.took_by_cpu.is_empty()).then_some(since)
     }
 
     fn then(&self, later: &Self) -> Self {

@@ -112,6 +112,23 @@ fn what_stood_still_is_left_out() {
 }
 
 #[test]
+fn a_slice_that_goes_on_through_the_whole_interval_is_counted() {
+    // With a target, only what a task took is counted: nothing else of this row moves until its slice ends.
+    let hog = |ns| TaskAccount {
+        tid: 7,
+        slices: 1,
+        took: seen(&[ns]),
+        took_by_cpu: [(0, ns)].into(),
+        ..TaskAccount::default()
+    };
+    let with = |task| Account { tasks: vec![task], ..account(1.0, 20, 300, false) };
+    let since = with(hog(900)).since(&with(hog(400)));
+    assert_eq!(since.tasks.iter().map(|task| task.took.total_ns).collect::<Vec<_>>(), [500]);
+    assert_eq!(since.tasks[0].took_by_cpu, [(0, 500)].into());
+    assert!(with(hog(900)).since(&with(hog(900))).tasks.is_empty());
+}
+
+#[test]
 fn a_thread_that_ended_is_told_once() {
     let alive = account(1.0, 20, 300, false);
     let ended = account(2.0, 20, 400, true);

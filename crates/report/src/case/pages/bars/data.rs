@@ -1,8 +1,9 @@
 //! The data of the bars and of the heat below them, as comma-separated values.
 
+use study::Evidence;
 use study::evidence::ArmSummary;
-use study::{Contrast, Evidence, Role};
 
+use crate::case::contrast_cells;
 use crate::case::drawings::bars;
 use crate::case::heat::Heat;
 use crate::markup::data_link::{Cell, data_link};
@@ -11,45 +12,26 @@ use crate::{Html, number};
 /// Cells of the heat that its data have at most: some 200 KB of the page, which holds them itself.
 const MOST_CELLS: usize = 2_500;
 
-/// Heads of the data of the bars behind `arm`, `cpu` and the figure's own.
-const OF_CHANGE: [&str; 4] = ["change_percent", "low_percent", "high_percent", "against"];
-
 /// What the bars and the differences show; the figures of the trials are beside the picture of all trials.
 pub(super) fn of_bars(html: &mut Html, evidence: &Evidence) {
     let rows: Vec<Vec<Cell>> = evidence.arms.iter().map(|arm| bar(evidence, arm)).collect();
     let [mean, sd] = ["mean", "sd"].map(|what| format!("{what}_{}", evidence.metric));
     let mut heads = vec!["arm", "cpu", mean.as_str(), sd.as_str(), "trials"];
-    heads.extend(OF_CHANGE);
+    heads.extend(contrast_cells::HEADS);
     let columns = if bars::has_cpus(evidence) { "CPU" } else { "arm" };
     data_link(html, &format!("{} by {columns}", evidence.metric), "bars.csv", &heads, &rows);
 }
 
 fn bar(evidence: &Evidence, arm: &ArmSummary) -> Vec<Cell> {
-    let percent = |ratio: Option<f64>| Cell::Number(ratio.map(|ratio| (ratio - 1.0) * 100.0));
-    let contrast = drawn_contrast(evidence, arm);
-    let bounds = contrast.and_then(|contrast| contrast.interval);
-    vec![
+    let mut row = vec![
         Cell::Text(arm.arm.clone()),
         Cell::Number(arm.cpu.map(f64::from)),
         Cell::Number(Some(arm.figure.mean)),
         Cell::Number(arm.figure.sd),
         Cell::Number(Some(arm.figure.n as f64)),
-        percent(contrast.map(|contrast| contrast.ratio)),
-        percent(bounds.map(|(low, _)| low)),
-        percent(bounds.map(|(_, high)| high)),
-        Cell::Text(contrast.map(|contrast| contrast.reference.clone()).unwrap_or_default()),
-    ]
-}
-
-/// The comparison that is drawn of an arm: of a control its own, of any other the one with the other CPUs. `None` where there is none.
-fn drawn_contrast<'a>(evidence: &'a Evidence, arm: &ArmSummary) -> Option<&'a Contrast> {
-    match arm.role {
-        Role::Dose | Role::MisTuning => {
-            let control = evidence.control.as_ref().map(|control| &control.contrast);
-            control.filter(|contrast| contrast.arm == arm.arm)
-        }
-        _ => evidence.against_other_cpus.iter().find(|contrast| contrast.arm == arm.arm),
-    }
+    ];
+    row.extend(contrast_cells::of(bars::drawn_contrast(evidence, arm)));
+    row
 }
 
 /// The heat as it was counted: events or us a second. What is 0 has no row, and below the link stands what else has none.

@@ -7,6 +7,7 @@ use study::Facts;
 
 use super::placements::Tried;
 use super::{Shown, words};
+use crate::case::contrast_cells;
 use crate::case::result_words;
 use crate::map::picture::Overlay;
 use crate::markup::blocks::table;
@@ -40,8 +41,7 @@ pub(super) fn lettered(html: &mut Html, facts: &Facts, shown: &Shown) {
     let against = format!("against {}", evidence.baseline());
     let level = format!("{} interval", result_words::level(evidence));
     table(html, &["letter", "placement", "server on CPUs", "result", &against, &level], &[4, 5], &rows);
-    let heads =
-        ["placement", "server_cpus", "result", "change_percent", "low_percent", "high_percent", "against"];
+    let heads = [&["placement", "server_cpus", "result"][..], &contrast_cells::HEADS].concat();
     let data: Vec<Vec<Cell>> = shown
         .placements
         .sets
@@ -69,17 +69,8 @@ pub(super) fn by_cpu(html: &mut Html, facts: &Facts, shown: &Shown, interrupts: 
         details.element("summary", &[], "The numbers of the machine's CPUs");
         table(details, &heads, &numbers, &rows);
     });
-    let heads = [
-        "cpu",
-        "package",
-        "node",
-        "result",
-        "change_percent",
-        "low_percent",
-        "high_percent",
-        "against",
-        "interrupts_percent",
-    ];
+    let of_cpu = ["cpu", "package", "node", "result"];
+    let heads = [&of_cpu[..], &contrast_cells::HEADS, &["interrupts_percent"]].concat();
     let whole = |number: Option<u32>| Cell::Number(number.map(f64::from));
     let data: Vec<Vec<Cell>> = online
         .iter()
@@ -127,17 +118,10 @@ fn text(text: &str) -> Cell {
 }
 
 /// Result, change, both ends of its interval, and what it is against.
-fn result(tried: Option<&Tried>, margin: f64) -> [Cell; 5] {
+fn result(tried: Option<&Tried>, margin: f64) -> Vec<Cell> {
     let contrast = tried.and_then(|tried| tried.contrast.filter(|_| tried.outcome.has_figure()));
-    let percent = |ratio: Option<f64>| Cell::Number(ratio.map(|ratio| (ratio - 1.0) * 100.0));
-    let interval = contrast.and_then(|contrast| contrast.interval);
-    [
-        text(&tried.map(|tried| words::of_tried(tried, margin)).unwrap_or_default()),
-        percent(contrast.map(|contrast| contrast.ratio)),
-        percent(interval.map(|(low, _)| low)),
-        percent(interval.map(|(_, high)| high)),
-        text(contrast.map_or("", |contrast| contrast.reference.as_str())),
-    ]
+    let words = tried.map(|tried| words::of_tried(tried, margin)).unwrap_or_default();
+    std::iter::once(Cell::Text(words)).chain(contrast_cells::of(contrast)).collect()
 }
 
 #[cfg(test)]

@@ -60,7 +60,12 @@ pub struct Placements<'a> {
     pub better: usize,
 }
 
-impl Placements<'_> {
+impl<'a> Placements<'a> {
+    /// All of them, those of one CPU first.
+    pub fn all(&self) -> impl Iterator<Item = &Tried<'a>> {
+        self.cpus.iter().map(|(_, tried)| tried).chain(&self.sets)
+    }
+
     /// Whether no arm pins the server.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty() && self.sets.is_empty()
@@ -96,9 +101,7 @@ pub fn of(facts: &Facts) -> Placements<'_> {
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
     let better: Vec<&Contrast> = evidence.against_baseline.iter().filter(is_better).collect();
     let best = better.iter().copied().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-    let mut arms = placements.cpus.iter().map(|(_, tried)| tried).chain(&placements.sets);
-    let is_pinned = best.is_some_and(|best| arms.any(|tried| tried.arm.name == best.arm));
-    placements.best = best.filter(|_| is_pinned);
+    placements.best = best.filter(|best| placements.all().any(|tried| tried.arm.name == best.arm));
     placements.better = better.len();
     placements
 }

@@ -98,8 +98,7 @@ fn best(shown: &Shown, baseline: &str) -> Option<String> {
                 "What gains most over {baseline} is not drawn, so that nothing has a star."
             ));
         }
-        let mut compared = placements.cpus.iter().map(|(_, tried)| tried).chain(&placements.sets);
-        let are_judged = compared.any(|tried| tried.outcome.has_figure());
+        let are_judged = placements.all().any(|tried| tried.outcome.has_figure());
         let none = are_judged && placements.better == 0;
         return none.then(|| format!("No placement is shown to be better than {baseline}."));
     };

@@ -1,5 +1,5 @@
 //! Processes of one program that each take little from the server, and together more than that: a build, a script that starts one command after
-//! another. Most of them have ended when somebody looks.
+//! another. Most of them have ended by the time of a look at the process list.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,8 @@
 // How long a change still waits to be confirmed. Pure; times are those of one clock of the browser's, ms, so that a clock of the server's
 // that is off changes nothing: the server says how many seconds are left, and when that answer came is ours.
 
+import { counted } from "./figures.js";
+
 export const deadlineOf = (leftS, nowMs) => nowMs + leftS * 1000;
 
 // Whole seconds that are left, rounded up; 0 when it is over.
@@ -10,13 +12,13 @@ export const secondsLeft = (deadlineMs, nowMs) => Math.max(Math.ceil((deadlineMs
 export const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 
 // How long a plan that was shown can be applied, and for which processes; 0 s when that is over. Empty where the server does not say it.
-export function lifeWords(goodForS, processes = []) {
+export function lifeWords(goodForS, processes) {
   if (typeof goodForS !== "number") return "";
   if (goodForS <= 0) return "This plan has expired: make it again, and look at its dry run.";
   const minutes = Math.max(Math.floor(goodForS / 60), 1);
   const pids = (processes ?? []).map(({ pid }) => pid).join(", ");
   const bound = pids ? ` It is for process ${pids} alone: if that ends, make the plan again.` : "";
-  return `It can be applied for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.${bound}`;
+  return `It can be applied for ${counted(minutes, "minute")}.${bound}`;
 }
 
 // Whether a screen reader is to hear it between these two: each minute, at 30, 20 and 10, and when it is over.
