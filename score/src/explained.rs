@@ -8,13 +8,11 @@ use advise::explanation::claim::{Claim, Side};
 use advise::explanation::{Explanation, explain};
 use study::{Case, Facts};
 
-use crate::scenario::Scenario;
+use crate::scenario::{ENDLESS, Scenario};
 use crate::stage::{self, Scene, Undo};
 
 /// How long the load of a trial runs unless the scenario says otherwise, s.
 const LOAD_S: f64 = 0.7;
-/// What loads of scenarios say instead, if they report a figure at all.
-const ENDLESS: &str = "--seconds 60";
 /// Where they report it, in JSON.
 pub const FIGURE: &str = "/outcome/figures/requests_per_s";
 

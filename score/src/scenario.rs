@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 use crate::simulated::Simulated;
 
+/// What a load that reports a figure says of how long it runs; a trial of `score explain` has another length there.
+pub const ENDLESS: &str = "--seconds 60";
+
 /// A cause made on purpose. Commands are scripts of sh; see [`crate::stage`] for what they find in their environment.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,7 +55,7 @@ pub struct Scenario {
     #[serde(default)]
     pub load_without: Option<String>,
     /// How long the load of a trial of `score explain` runs, s, where the cause shows only in a longer one than usual: it comes once a second, or
-    /// the server compiles its code first.
+    /// the server compiles its code first. Only of loads that say [`ENDLESS`].
     #[serde(default)]
     pub trial_s: Option<f64>,
     /// Makes the cause, after the load; stopped at the end.
@@ -93,7 +96,24 @@ impl Scenario {
         let file = folder.join("scenario.toml");
         let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let scenario: Self = toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+        scenario.check().map_err(|why| format!("{}: {why}", file.display()))?;
         Ok(Self { name, folder, ..scenario })
+    }
+
+    /// Whether what it says has an effect.
+    fn check(&self) -> Result<(), String> {
+        let Some(trial_s) = self.trial_s else { return Ok(()) };
+        let is_length = trial_s.is_finite() && trial_s > 0.0;
+        if !is_length {
+            return Err(format!("trial_s = {trial_s} is no length of a trial: write seconds above 0"));
+        }
+        let loads = [("load", Some(&self.load)), ("load_without", self.load_without.as_ref())];
+        match loads.iter().find(|(_, load)| load.is_some_and(|load| !load.contains(ENDLESS))) {
+            Some((key, _)) => Err(format!(
+                "trial_s has no effect: {key} does not say `{ENDLESS}`, which a trial replaces; write that there, or remove trial_s"
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -121,6 +141,34 @@ mod tests {
             }
             let is_made = scenario.simulated.is_some() == scenario.server.is_empty();
             assert!(scenario.about.ends_with('.') && is_made, "{}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn a_length_of_trials_that_has_no_effect_is_an_error_that_names_the_scenario() {
+        let read = |keys: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let text = format!("about = 'A.'\nserver = 'a'\n{keys}\n");
+            std::fs::write(folder.path().join("scenario.toml"), text).unwrap();
+            let path = folder.path().join("scenario.toml").display().to_string();
+            Scenario::read(folder.path().to_path_buf(), "hog".into())
+                .map(|scenario| scenario.trial_s)
+                .map_err(|error| error.strip_prefix(&path).unwrap_or_else(|| panic!("{error}")).to_string())
+        };
+        let (endless, other) = ("load = 'drive --seconds 60'", "load = 'redis-benchmark -n 100'");
+        assert_eq!(read(&format!("{endless}\ntrial_s = 2.5")), Ok(Some(2.5)));
+        assert_eq!(read(other), Ok(None), "without trial_s any load will do");
+        let both = format!("{endless}\nload_without = 'drive --connections 1 --seconds 60'\ntrial_s = 2");
+        assert_eq!(read(&both), Ok(Some(2.0)));
+        for (keys, words) in [
+            (format!("{other}\ntrial_s = 2.5"), ": trial_s has no effect: load does not say `--seconds 60`"),
+            ("trial_s = 2.5".into(), ": trial_s has no effect: load does not say"),
+            (format!("{endless}\nload_without = 'b'\ntrial_s = 2.5"), "effect: load_without does not say"),
+            (format!("{endless}\ntrial_s = 0.0"), ": trial_s = 0 is no length of a trial"),
+            (format!("{endless}\ntrial_s = nan"), ": trial_s = NaN is no length of a trial"),
+        ] {
+            let error = read(&keys).unwrap_err();
+            assert!(error.contains(words), "{error}");
         }
     }
 }

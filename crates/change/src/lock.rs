@@ -4,6 +4,7 @@
 //! The folder itself is locked and no file in it: that takes no write, so that an undo works on a disk that is full or has been
 //! remounted read-only (flock(2) needs no more than an open descriptor).
 
+pub(crate) mod flock_holder;
 mod holder;
 
 use std::io;

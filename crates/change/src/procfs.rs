@@ -29,9 +29,21 @@ pub fn start_time(pid: u32, tid: u32) -> io::Result<u64> {
 }
 
 /// Whether this very process is there and has not ended.
-pub fn is_alive(process: &ProcessRef) -> bool {
+///
+/// # Errors
+/// /proc cannot be read now, or does not show a process of this number that is there.
+pub fn sees_alive(process: &ProcessRef) -> io::Result<bool> {
     let runs = |stat: PidStat| stat.start_time_ticks == process.start_time_ticks && !stat.ended();
-    stat(&format!("/proc/{}/stat", process.pid), runs).unwrap_or(false)
+    let seen = stat(&format!("/proc/{}/stat", process.pid), runs);
+    match seen.map_err(|error| gone_or_hidden(process.pid, error)) {
+        Err(error) if says_ended(&error) => Ok(false),
+        seen => seen,
+    }
+}
+
+/// Whether this very process is seen to be there and not to have ended.
+pub fn is_alive(process: &ProcessRef) -> bool {
+    sees_alive(process).unwrap_or(false)
 }
 
 /// CPUs that a thread may use.
@@ -110,6 +122,16 @@ fn invalid(why: impl ToString) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_seen_to_run_and_another_of_its_number_or_none_not_to() {
+        let pid = std::process::id();
+        let own = ProcessRef { pid, start_time_ticks: start_time(pid, pid).unwrap() };
+        assert!(sees_alive(&own).unwrap() && is_alive(&own));
+        let other = ProcessRef { start_time_ticks: own.start_time_ticks + 1, ..own };
+        assert!(!sees_alive(&other).unwrap() && !is_alive(&other));
+        assert!(!sees_alive(&ProcessRef { pid: i32::MAX as u32, ..own }).unwrap());
+    }
 
     #[test]
     fn a_thread_that_runs_is_not_gone_when_its_file_is_not_found() {

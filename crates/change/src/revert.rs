@@ -14,7 +14,7 @@ use std::time::Duration;
 use machine::{Class, Fault};
 
 use crate::kernel::{Kernel, now_ticks};
-use crate::ledger::owner::owner_alive;
+use crate::ledger::owner::{owner_alive, owner_runs};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
 use crate::record::{How, Record};
@@ -29,8 +29,8 @@ const LOOK_WHILE_APPLYING_EVERY: Duration = Duration::from_millis(50);
 /// How long a session is waited for that is not armed in its ledger.
 const ARMED_WITHIN_S: u64 = 60;
 
-/// Looks after which an apply that still holds the lock is taken to hang, and is killed: its own deadline has made it take everything
-/// back long before.
+/// Looks at which an apply is seen to run and to hold the lock, after which it is taken to hang, and is killed: its own deadline has made it
+/// take everything back long before.
 const LOOKS_UNTIL_KILL: u32 = 60;
 
 /// Looks after which a revert does without the lock: its holder has been killed and hangs in the kernel, or the folder of the ledgers
@@ -60,6 +60,8 @@ pub struct Revert<'a> {
     when: When,
     /// Whether its process was found to hang, and is killed.
     condemned: bool,
+    /// Of an orphan: for how long its process has done nothing. It goes on where the process could not be seen for a moment.
+    still: Option<orphan::Still>,
 }
 
 /// When a session is to be taken back.
@@ -92,7 +94,7 @@ impl<'a> Revert<'a> {
         });
         let (bytes, file) = opened.map_err(|e| Fault::io(path.display(), &e, "see 'pinwise status'"))?;
         let (seen, when) = (Session::parse(&path, &bytes), When::Unconfirmed);
-        Ok(Self { dir: dir.to_path_buf(), kernel, sleep, file, seen, when, condemned: false })
+        Ok(Self { dir: dir.to_path_buf(), kernel, sleep, file, seen, when, condemned: false, still: None })
     }
 
     /// Waits until the time of the session is over, or, of an orphan, until it is one; or until nothing is left to wait for.
@@ -139,7 +141,7 @@ impl<'a> Revert<'a> {
             if !self.look() || !self.is_wanted() {
                 break;
             }
-            let (report, settled) = self.take_back_once();
+            let (report, settled) = self.take_back_once(lock.is_some());
             drop(lock);
             match &mut taken_back {
                 Some(so_far) => so_far.go_on(report),
@@ -162,9 +164,14 @@ impl<'a> Revert<'a> {
         }
     }
 
-    /// Whether nothing is to be taken back, nor can be: the process that could change something more has ended, too.
+    /// Whether nothing is to be taken back, nor can be: the process that could change something more has ended, too. One that cannot be
+    /// seen may not have.
     fn is_over(&mut self) -> bool {
-        !self.look() || !(self.is_wanted() || owner_alive(&self.seen, self.kernel))
+        if !self.look() {
+            return true;
+        }
+        let has_ended = owner_runs(&self.seen, self.kernel) == Some(false);
+        has_ended && !self.is_wanted()
     }
 
     /// Reads the ledger again, if that is possible; whether it is still there.
@@ -178,27 +185,33 @@ impl<'a> Revert<'a> {
 
     /// The lock of all who change the machine; `None` where it cannot be had although nobody else can be at work, or is not needed any more.
     fn lock(&mut self) -> Option<MachineLock> {
+        // Looks at which it was held while the owner was seen to run, and looks at which it could not be tried for.
         let (mut held, mut failed) = (0, 0);
         loop {
-            match MachineLock::take_existing(&self.dir) {
+            let is_held = match MachineLock::take_existing(&self.dir) {
                 Ok(lock) => return lock,
-                Err(fault) if fault.class == Class::No => held += 1,
-                Err(_) => failed += 1,
-            }
+                Err(fault) => fault.class == Class::No,
+            };
             if self.is_over() {
                 return None;
             }
-            let hangs = owner_alive(&self.seen, self.kernel);
+            let runs = owner_alive(&self.seen, self.kernel);
             match self.when {
                 // It only seemed to have ended, as when /proc could not be read for a moment: it works on, and has the lock.
-                When::Orphaned { most_ticks } if hangs && !self.condemned => {
+                When::Orphaned { most_ticks } if runs && !self.condemned => {
                     let _ = self.wait_for_the_owner(most_ticks);
-                    held = 0;
                 }
-                _ if held == LOOKS_UNTIL_KILL && hangs => self.kill_owner(),
+                // An owner that cannot be seen now is neither gone nor known to hang: such a look counts for nothing.
+                _ if runs && is_held => {
+                    held += 1;
+                    if held == LOOKS_UNTIL_KILL {
+                        self.kill_owner();
+                    }
+                }
                 _ => {}
             }
-            if failed > LOOKS_WITHOUT_LOCK || (hangs && held > LOOKS_UNTIL_KILL + LOOKS_WITHOUT_LOCK) {
+            failed += u32::from(!is_held);
+            if failed > LOOKS_WITHOUT_LOCK || held > LOOKS_UNTIL_KILL + LOOKS_WITHOUT_LOCK {
                 return None;
             }
             (self.sleep)(LOOK_EVERY);
@@ -212,9 +225,10 @@ impl<'a> Revert<'a> {
         }
     }
 
-    /// What was taken back, and whether nothing more is to be expected.
-    fn take_back_once(&mut self) -> (UndoReport, bool) {
-        let (id, alive) = (self.seen.id(), owner_alive(&self.seen, self.kernel));
+    /// What was taken back, and whether nothing more is to be expected. Whether an owner that cannot be seen is at work, the lock shows:
+    /// whoever has it `locked` is alone.
+    fn take_back_once(&mut self, locked: bool) -> (UndoReport, bool) {
+        let (id, alive) = (self.seen.id(), owner_runs(&self.seen, self.kernel).unwrap_or(!locked));
         let options = UndoOptions { session: Some(id), owned_too: true, ..UndoOptions::default() };
         let sessions = match ledger::sessions(&self.dir) {
             Ok(all) if all.iter().any(|session| session.path == self.seen.path) => all,

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::acts::{operation, outlives_boots};
 use crate::kernel::{Kernel, LiveKernel};
-use crate::ledger::owner::{owner_alive, same_boot, sees_owner};
+use crate::ledger::owner::{is_being_taken_back, owner_runs, same_boot, sees_owner};
 use crate::ledger::{self, Session, is_followed};
+use crate::lock::flock_holder;
 use crate::record::{Armed, Entry, OutOfReach, Reverter};
 use crate::undo::object_lookup::{Location, locate};
 
@@ -49,6 +50,12 @@ pub struct SessionStatus {
     /// Whether that one has gone, so that nobody takes it back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reverter_gone: bool,
+    /// Whether a second process is undoing it by itself, since its own has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub being_undone: bool,
+    /// The number of that process, where it can be seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone_by_pid: Option<u32>,
     /// Acts in force, oldest first.
     pub outstanding: Vec<ActStatus>,
     /// Lines of the ledger that make no sense.
@@ -99,17 +106,22 @@ fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
     let owner = header.map(|header| header.owner);
     let before_this_boot = !same_boot(session, kernel);
     let armed = session.armed.as_ref().filter(|_| !before_this_boot);
+    let runs = owner_runs(session, kernel);
+    // An owner that cannot be seen may be at work.
+    let being_undone = runs == Some(false) && is_being_taken_back(session, kernel);
     SessionStatus {
         session: session.id(),
         purpose: header.map(|header| header.purpose.clone()).unwrap_or_default(),
         owner,
-        owner_alive: owner_alive(session, kernel),
+        owner_alive: runs == Some(true),
         owner_elsewhere: !before_this_boot && !sees_owner(session, kernel),
         before_this_boot,
         began_unix_s: header.map_or(0, |header| header.began_unix_s),
         to_confirm_within_s: armed.and_then(|armed| left_s(armed, kernel)),
         reverted_by: armed.map(|armed| armed.by.clone()),
         reverter_gone: armed.is_some() && is_followed(&session.path).is_ok_and(|followed| !followed),
+        being_undone,
+        undone_by_pid: if being_undone { flock_holder::of(&session.path) } else { None },
         outstanding: outstanding(session, kernel, before_this_boot),
         problems: session.problems.clone(),
     }
@@ -177,7 +189,7 @@ impl fmt::Display for Status {
             return writeln!(f, "Nothing is changed on this machine by pinwise.");
         }
         self.sessions.iter().try_for_each(|session| session.fmt(f))?;
-        if self.sessions.iter().any(|session| !session.owner_alive) {
+        if self.sessions.iter().any(|session| !session.owner_alive && !session.being_undone) {
             writeln!(f, "Undo with: pinwise undo")?;
         }
         Ok(())
@@ -237,6 +249,10 @@ impl fmt::Display for SessionStatus {
                 (false, false) => writeln!(f, "  was not confirmed in time: {by} is undoing it")?,
             }
         }
+        if self.being_undone {
+            let who = self.undone_by_pid.map_or("a second process".into(), |pid| format!("process {pid}"));
+            writeln!(f, "  {who} is undoing it by itself, since its own process has ended: wait for that")?;
+        }
         if self.before_this_boot && count > 0 {
             let kept = self.outstanding.iter().filter(|act| act.now.is_some()).count();
             match kept {
@@ -255,5 +271,60 @@ fn age(s: u64) -> String {
         120..=7_199 => format!("{} min", s / 60),
         7_200..=172_799 => format!("{} h", s / 3_600),
         _ => format!("{} days", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{EmulatedKernel, Hand};
+
+    const PATH: &str = "/proc/sys/vm/swappiness";
+
+    /// A machine on which a process has changed something, with its ledger.
+    fn changed() -> (tempfile::TempDir, EmulatedKernel, File) {
+        let (dir, kernel) = (tempfile::tempdir().unwrap(), EmulatedKernel::new());
+        kernel.add_file(PATH, "60\n");
+        let mut hand = Hand::with(Arc::new(kernel.clone()), dir.path(), "study").unwrap();
+        hand.perform(&Act::WriteFile { netns: None, path: PATH.into(), value: "10".into() }).unwrap();
+        let ledger = File::open(ledger::path_of(dir.path(), hand.session())).unwrap();
+        hand.die();
+        (dir, kernel, ledger)
+    }
+
+    fn seen(dir: &tempfile::TempDir, kernel: &EmulatedKernel) -> (SessionStatus, String) {
+        let status = status_with(dir.path(), kernel).unwrap();
+        (status.sessions[0].clone(), status.to_string())
+    }
+
+    #[test]
+    fn what_a_second_process_is_undoing_is_shown_with_its_number() {
+        let (dir, kernel, ledger) = changed();
+        kernel.remove_thread(1000);
+        ledger::follow(&ledger).unwrap();
+        let (session, text) = seen(&dir, &kernel);
+        let own = std::process::id();
+        assert_eq!((session.being_undone, session.undone_by_pid), (true, Some(own)));
+        assert!(text.contains(&format!("process {own} is undoing it by itself")), "{text}");
+        assert!(!text.contains("Undo with"), "there is nothing to do: {text}");
+    }
+
+    #[test]
+    fn nobody_is_undoing_what_is_not_followed_or_whose_process_runs_or_cannot_be_seen() {
+        let (dir, kernel, ledger) = changed();
+        let is_undone = || seen(&dir, &kernel).0.being_undone;
+        ledger::follow(&ledger).unwrap();
+        assert!(!is_undone(), "its process runs, and is only watched");
+        kernel.refuse_to_read("/proc", libc::EMFILE);
+        assert!(!is_undone(), "whether it runs could not be read");
+        kernel.permit_to_read("/proc");
+        kernel.remove_thread(1000);
+        drop(ledger);
+        let (session, text) = seen(&dir, &kernel);
+        assert!(!session.being_undone && session.undone_by_pid.is_none(), "{text}");
+        assert!(text.contains("Undo with: pinwise undo"), "{text}");
     }
 }

@@ -327,6 +327,29 @@ fn an_apply_that_hangs_with_the_lock_is_killed_and_its_session_taken_back() {
 }
 
 #[test]
+fn an_apply_that_cannot_be_seen_for_a_while_keeps_its_lock_until_it_is_killed() {
+    let bench = Bench::new();
+    let (session, _, lock) = hanging(&bench);
+    let looks = Cell::new(0);
+    let sleep = |_: Duration| {
+        looks.set(looks.get() + 1);
+        match looks.get() {
+            50 => bench.kernel.refuse_to_read("/proc", rustix::io::Errno::MFILE.raw_os_error()),
+            200 => bench.kernel.permit_to_read("/proc"),
+            _ => {}
+        }
+        match bench.kernel.state().threads.contains_key(&1000) {
+            true => assert_eq!(bench.read(IRQ[0]), "0", "nothing is taken back beside it"),
+            false => drop(lock.take()),
+        }
+    };
+    let reverted = bench.revert(&session, &sleep).take_back();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+    assert!(looks.get() > 200, "{}", looks.get());
+}
+
+#[test]
 fn an_apply_that_cannot_even_be_killed_does_not_keep_the_revert() {
     let bench = Bench::new();
     let (session, owner, lock) = hanging(&bench);

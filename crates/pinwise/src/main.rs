@@ -8,6 +8,7 @@
 
 mod allocator;
 mod case_facts;
+mod case_size;
 mod cli;
 mod conclusion;
 mod discarded_case;

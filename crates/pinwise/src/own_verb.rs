@@ -3,6 +3,7 @@
 //! So a caller gets what a user at a shell would, with the same checks and the same words, and one that goes away or asks for too much
 //! disturbs none of the others.
 
+use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -43,7 +44,9 @@ pub(crate) async fn json(arguments: &[String], at_most: Duration) -> Result<Valu
     let (object, ended) = run(arguments, &["--format", "json"], at_most).await?;
     match ended.document() {
         Some(document) if ended.has_answered() => Ok(document),
-        document => Err(document.as_ref().and_then(stated).unwrap_or_else(|| ended.fault(&object))),
+        document => {
+            Err(document.as_ref().and_then(stated).unwrap_or_else(|| ended.fault(&object, Form::Json)))
+        }
     }
 }
 
@@ -55,7 +58,7 @@ pub(crate) async fn json_with_fault(arguments: &[String], at_most: Duration) -> 
     let (object, ended) = run(arguments, &["--format", "json"], at_most).await?;
     match ended.document() {
         Some(document) if ended.has_answered() || stated(&document).is_some() => Ok(document),
-        _ => Err(ended.fault(&object)),
+        _ => Err(ended.fault(&object, Form::Json)),
     }
 }
 
@@ -112,21 +115,62 @@ async fn within(child: &mut Child, at_most: Duration, object: &str) -> Result<En
     Err(Fault::new(Class::MachineLacks, object, cause, "run it in a shell, where it has no time limit"))
 }
 
+/// What a verb is to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One JSON document.
+    Json,
+    /// Text.
+    Text,
+}
+
 /// The start of what a verb prints.
 #[derive(Debug)]
 struct Start {
     bytes: Vec<u8>,
-    /// Whether that is all of it.
-    is_whole: bool,
+    /// Why that is not all of it; `None` where it is.
+    cut: Option<Cut>,
+}
+
+/// Why the rest of what a verb printed is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Cut {
+    /// It printed more than is kept.
+    TooLong,
+    /// Reading it failed, with this error.
+    Unreadable(String),
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "it printed more than {} MiB", MOST_OF_STDOUT >> 20),
+            Self::Unreadable(error) => write!(f, "what it printed could not be read: {error}"),
+        }
+    }
+}
+
+impl Cut {
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::TooLong => "run it in a shell, where its output has no limit",
+            Self::Unreadable(_) => "try again",
+        }
+    }
 }
 
 /// What it prints, up to so many bytes. What is longer is read on and forgotten, so that the writer is not stopped by it.
 async fn start_of(pipe: Option<impl AsyncRead + Unpin>, at_most: u64) -> Start {
     let mut bytes = Vec::new();
-    let Some(mut pipe) = pipe else { return Start { bytes, is_whole: true } };
+    let Some(mut pipe) = pipe else { return Start { bytes, cut: None } };
     let read = (&mut pipe).take(at_most).read_to_end(&mut bytes).await;
     let left = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
-    Start { bytes, is_whole: read.is_ok() && left.is_ok_and(|left| left == 0) }
+    let cut = match (read, left) {
+        (Err(error), _) | (Ok(_), Err(error)) => Some(Cut::Unreadable(error.to_string())),
+        (Ok(_), Ok(0)) => None,
+        (Ok(_), Ok(_)) => Some(Cut::TooLong),
+    };
+    Start { bytes, cut }
 }
 
 /// The end of what it prints, so many bytes at most: there a failure stands.
@@ -165,34 +209,35 @@ impl Ended {
 
     /// The text that it printed.
     fn text(self, object: &str) -> Result<String, Fault> {
-        if self.status.code() != Some(0) || !self.stdout.is_whole {
-            return Err(self.fault(object));
+        if self.status.code() != Some(0) || self.stdout.cut.is_some() {
+            return Err(self.fault(object, Form::Text));
         }
         let remedy = "report this as a bug of pinwise";
         String::from_utf8(self.stdout.bytes)
             .map_err(|error| Fault::new(Class::Storage, object, error, remedy))
     }
 
-    /// Its failure: the class that its exit code stands for, and what it said.
-    fn fault(&self, object: &str) -> Fault {
-        let cause = match (self.stdout.is_whole, quoted(&self.stderr), self.status.code()) {
-            (false, ..) => format!("it printed more than {} MiB", MOST_OF_STDOUT >> 20),
+    /// Its failure to print what it is to: the class that its exit code stands for, and what it said.
+    fn fault(&self, object: &str, form: Form) -> Fault {
+        let cause = match (&self.stdout.cut, quoted(&self.stderr), self.status.code()) {
+            (Some(cut), ..) => cut.to_string(),
             // Notes of a verb that succeeded are no cause, and what came before a signal need not be one.
-            (true, Some(said), None) => format!("{}; it said:\n{said}", self.silence()),
-            (true, Some(said), Some(1..)) => said,
-            (true, ..) => self.silence(),
+            (None, Some(said), None) => format!("{}; it said:\n{said}", self.silence(form)),
+            (None, Some(said), Some(1..)) => said,
+            (None, ..) => self.silence(form),
         };
         let class = self.status.code().and_then(Class::of_exit_code).unwrap_or(Class::MachineLacks);
-        Fault::new(class, object, cause, "")
+        Fault::new(class, object, cause, self.stdout.cut.as_ref().map_or("", Cut::remedy))
     }
 
     /// What is known of a verb that failed and said nothing.
-    fn silence(&self) -> String {
-        match (self.has_answered(), self.status.signal(), self.status.code()) {
-            (true, ..) => "it printed no JSON document".into(),
-            (false, Some(signal), _) => format!("signal {signal} ended it"),
-            (false, None, Some(code)) => format!("it ended with exit code {code} and said nothing"),
-            (false, None, None) => "it did not end by itself".into(),
+    fn silence(&self, form: Form) -> String {
+        match (self.status.signal(), self.status.code()) {
+            // One that prints text has no answer but that, and no other exit code than 0 where it has printed it.
+            _ if form == Form::Json && self.has_answered() => "it printed no JSON document".into(),
+            (Some(signal), _) => format!("signal {signal} ended it"),
+            (None, Some(code)) => format!("it ended with exit code {code} and said nothing"),
+            (None, None) => "it did not end by itself".into(),
         }
     }
 }
@@ -224,26 +269,30 @@ fn end_in_lines(text: &str, at_most: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
     use serde_json::json;
+    use tokio::io::ReadBuf;
 
     use super::*;
 
     fn ended(code: i32, stdout: &str, stderr: &str) -> Ended {
-        let stdout = Start { bytes: stdout.into(), is_whole: true };
+        let stdout = Start { bytes: stdout.into(), cut: None };
         Ended { status: ExitStatus::from_raw(code << 8), stdout, stderr: stderr.into() }
     }
 
     #[test]
     fn a_failure_has_the_class_of_its_exit_code_and_all_that_was_said() {
         let said = "pinwise: /proc/kallsyms: permission denied - run as root\n\n";
-        let fault = ended(3, "", said).fault("pinwise map");
+        let fault = ended(3, "", said).fault("pinwise map", Form::Json);
         assert_eq!(fault.class, Class::NotPermitted);
         assert_eq!(fault.cause, "/proc/kallsyms: permission denied - run as root");
         let parser = "error: invalid value 'x' for '--for <TIME>'\n\nFor more information, try '--help'.\n";
-        let cause = ended(2, "", parser).fault("pinwise watch").cause;
+        let cause = ended(2, "", parser).fault("pinwise watch", Form::Json).cause;
         assert_eq!(cause, "error: invalid value 'x' for '--for <TIME>'\nFor more information, try '--help'.");
         let log = "pinwise: the server: it ended; its last lines:\n  | one\n  | two\n";
-        let cause = ended(5, "", log).fault("pinwise apply").cause;
+        let cause = ended(5, "", log).fault("pinwise apply", Form::Json).cause;
         assert_eq!(cause, "the server: it ended; its last lines:\n  | one\n  | two");
     }
 
@@ -274,23 +323,22 @@ mod tests {
 
     #[test]
     fn what_ends_by_a_signal_or_says_nothing_is_a_failure_with_words() {
+        let cause = |ended: &Ended| ended.fault("pinwise map", Form::Json).cause;
         let mut killed = ended(0, "", "");
         killed.status = ExitStatus::from_raw(9);
-        assert_eq!(killed.fault("pinwise map").cause, "signal 9 ended it");
+        assert_eq!(cause(&killed), "signal 9 ended it");
         assert!(!killed.has_answered());
         killed.stderr = b"memory allocation of 65536 bytes failed\n".to_vec();
-        assert_eq!(
-            killed.fault("pinwise map").cause,
-            "signal 9 ended it; it said:\nmemory allocation of 65536 bytes failed"
-        );
-        assert_eq!(ended(4, "", "").fault("pinwise map").cause, "it ended with exit code 4 and said nothing");
-        assert_eq!(
-            ended(0, "no JSON", "pinwise: a note\n").fault("pinwise map").cause,
-            "it printed no JSON document"
-        );
+        assert_eq!(cause(&killed), "signal 9 ended it; it said:\nmemory allocation of 65536 bytes failed");
+        assert_eq!(cause(&ended(4, "", "")), "it ended with exit code 4 and said nothing");
+        assert_eq!(cause(&ended(0, "no JSON", "pinwise: a note\n")), "it printed no JSON document");
         let mut cut = ended(0, "{", "pinwise: a note\n");
-        cut.stdout.is_whole = false;
-        assert_eq!(cut.fault("pinwise map").cause, "it printed more than 64 MiB");
+        cut.stdout.cut = Some(Cut::TooLong);
+        assert_eq!(cause(&cut), "it printed more than 64 MiB");
+        cut.stdout.cut = Some(Cut::Unreadable("out of memory".into()));
+        let fault = cut.fault("pinwise map", Form::Json);
+        assert_eq!(fault.cause, "what it printed could not be read: out of memory");
+        assert_eq!(fault.remedy, "try again");
     }
 
     #[test]
@@ -299,8 +347,12 @@ mod tests {
         let fault = ended(1, "", "pinwise: case: no\n").text("pinwise report-page").unwrap_err();
         assert_eq!((fault.class, fault.cause.as_str()), (Class::No, "case: no"));
         let mut cut = ended(0, "<ht", "");
-        cut.stdout.is_whole = false;
+        cut.stdout.cut = Some(Cut::TooLong);
         assert!(cut.text("pinwise report-page").unwrap_err().cause.contains("more than 64 MiB"));
+        // Its exit code would be an answer of a verb that prints JSON.
+        let silent = ended(1, "", "").text("pinwise report-page").unwrap_err();
+        assert_eq!(silent.cause, "it ended with exit code 1 and said nothing");
+        assert_eq!(ended(1, "", "").fault("pinwise status", Form::Json).cause, "it printed no JSON document");
     }
 
     #[test]
@@ -314,12 +366,40 @@ mod tests {
     async fn what_is_longer_than_the_bound_is_read_to_its_end_and_cut() {
         let long: Vec<u8> = (0..=255).cycle().take(20_000).collect();
         let start = start_of(Some(long.as_slice()), 10).await;
-        assert_eq!((start.bytes.as_slice(), start.is_whole), (&long[..10], false));
+        assert_eq!((start.bytes.as_slice(), start.cut), (&long[..10], Some(Cut::TooLong)));
         let all = start_of(Some(long.as_slice()), 20_000).await;
-        assert_eq!((all.bytes.len(), all.is_whole), (20_000, true));
-        assert!(start_of(None::<&[u8]>, 10).await.is_whole);
+        assert_eq!((all.bytes.len(), all.cut), (20_000, None));
+        assert_eq!(start_of(None::<&[u8]>, 10).await.cut, None);
         assert_eq!(end_of(Some(long.as_slice()), 10).await, long[19_990..]);
         assert_eq!(end_of(Some(long.as_slice()), 30_000).await, long);
         assert!(end_of(None::<&[u8]>, 10).await.is_empty());
+    }
+
+    /// Gives some bytes, and an error then.
+    struct Failing(&'static [u8]);
+
+    impl AsyncRead for Failing {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            to: &mut ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            let bytes = self.0;
+            if bytes.is_empty() {
+                return Poll::Ready(Err(std::io::Error::other("gone")));
+            }
+            let (now, later) = bytes.split_at(bytes.len().min(to.remaining()));
+            to.put_slice(now);
+            self.0 = later;
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_not_taken_for_too_long() {
+        for at_most in [2, 100] {
+            let start = start_of(Some(Failing(b"{\"a\"")), at_most).await;
+            assert_eq!(start.cut, Some(Cut::Unreadable("gone".into())), "{at_most}");
+        }
     }
 }

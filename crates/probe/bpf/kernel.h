@@ -57,6 +57,7 @@ static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static u64 (*const bpf_get_current_task)(void) = (void *)35;
+static u64 (*const bpf_get_socket_cookie)(void *socket) = (void *)46;
 static long (*const bpf_map_push_elem)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*const bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static long (*const bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;

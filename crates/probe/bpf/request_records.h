@@ -52,6 +52,7 @@ struct connection {
 	u32 written; /* what the server had written by then, as TCP numbers it */
 	u32 received; /* what had been received before anything of the answer was written, likewise */
 	u64 early; /* whether what arrived last did so before that, too */
+	u64 cookie; /* of a Unix socket, by which one that comes later to its address is known as another; 0: of TCP */
 	struct peer peer;
 	struct request_sums sums;
 };

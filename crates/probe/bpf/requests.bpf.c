@@ -19,16 +19,20 @@
  * net/ipv4/inet_hashtables.c, inet6_lookup_listener of net/ipv6/inet6_hashtables.c).
  *
  * It is also known by the names of its Unix sockets there: a connection that it accepts shares the name of the socket that listens. The
- * kernel does not report the end of such a connection; there are no clients and no overlaps.
+ * kernel does not report the end of such a connection; what is known of it is kept until there is another one at its address. There are no
+ * clients and no overlaps.
  *
  * Only with typed tracepoints: those of sockets came with 6.3.
  */
 #include "request_records.h"
 #include "steps.h"
 
-/* include/net/tcp_states.h, include/linux/socket.h, include/uapi/linux/in.h */
-enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, MSG_PEEK = 2, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
-enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, SOCK_STREAM = 1 };
+/* include/net/tcp_states.h, include/uapi/linux/in.h */
+enum { TCP_ESTABLISHED = 1, TCP_FIN_WAIT1 = 4, TCP_CLOSE = 7, TCP_LAST_ACK = 9, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
+/* include/linux/socket.h, include/linux/net.h */
+enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, SOCK_STREAM = 1, MSG_PEEK = 2, MSG_ERRQUEUE = 0x2000 };
+/* include/net/sock.h: bits of sk_shutdown. Nothing more is received, nothing more can be sent. */
+enum { RCV_SHUTDOWN = 1, SEND_SHUTDOWN = 2 };
 
 /* The third word of an IPv4 address as IPv6 has it, ::ffff:0:0/96: 0, 0, 0xff, 0xff as it is sent. */
 enum { IPV4_IN_IPV6 = 0xffff0000 };
@@ -68,6 +72,7 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
+	u8 sk_shutdown;
 	u16 sk_type;
 	u16 sk_protocol;
 };
@@ -88,11 +93,15 @@ struct unix_sock {
 	struct unix_address *addr;
 };
 
-/* include/linux/tcp.h: numbers of the next byte to be received, read by the server, and written by it. */
+/*
+ * include/linux/tcp.h: numbers of the next byte to be received, read by the server, and written by it; whether it is a part of an MPTCP
+ * connection (CONFIG_MPTCP).
+ */
 struct tcp_sock {
 	u32 rcv_nxt;
 	u32 copied_seq;
 	u32 write_seq;
+	u8 is_mptcp;
 };
 
 #pragma clang attribute pop
@@ -265,34 +274,50 @@ static __always_inline u32 *place_of(struct sock *socket)
 	return has_addresses ? place_by_address(socket) : place;
 }
 
+/* What is known by the address of a socket. That of a Unix socket which has ended is forgotten: its end is not reported. */
 static __always_inline struct connection *connection_of(struct sock *socket)
 {
 	u64 address = (u64)socket;
+	struct connection *connection = bpf_map_lookup_elem(&connections, &address);
 
-	return bpf_map_lookup_elem(&connections, &address);
+	if (has_unix && connection && connection->cookie && connection->cookie != bpf_get_socket_cookie(socket)) {
+		bpf_map_delete_elem(&connections, &address);
+		return 0;
+	}
+	return connection;
 }
 
 /* Adds what a connection had to its client. */
-static __noinline __cold int add_to_peer(struct sock *socket)
+static __always_inline void add_to_peer(struct connection *connection)
 {
-	struct connection *connection = connection_of(socket);
 	struct request_sums none = {}, *sums;
-	struct peer peer;
+	struct peer peer = connection->peer;
 
-	if (!connection || !(connection->sums.read | connection->sums.answered))
-		return 0;
-	peer = connection->peer;
+	if (!(connection->sums.read | connection->sums.answered))
+		return;
 	sums = bpf_map_lookup_elem(&peers, &peer);
 	if (!sums) {
 		bpf_map_update_elem(&peers, &peer, &none, BPF_NOEXIST);
 		sums = bpf_map_lookup_elem(&peers, &peer);
 	}
 	if (!sums)
-		return 0;
+		return;
 	__sync_fetch_and_add(&sums->read, connection->sums.read);
 	__sync_fetch_and_add(&sums->waited_ns, connection->sums.waited_ns);
 	__sync_fetch_and_add(&sums->answered, connection->sums.answered);
 	__sync_fetch_and_add(&sums->served_ns, connection->sums.served_ns);
+}
+
+/* Forgets what is known by the address of a socket; its client keeps what it had. */
+static __noinline __cold int end_connection(struct sock *socket)
+{
+	u64 address = (u64)socket;
+	struct connection *connection = bpf_map_lookup_elem(&connections, &address);
+
+	if (!connection)
+		return 0;
+	add_to_peer(connection);
+	bpf_map_delete_elem(&connections, &address);
 	return 0;
 }
 
@@ -310,16 +335,31 @@ static __always_inline void note_peer(struct peer *peer, struct sock *socket)
 	}
 }
 
+/* Whether it carries a part of an MPTCP connection. Its bytes are read from the socket of the whole, so that they would seem to be unread. */
+static __always_inline int is_subflow(struct sock *socket)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(socket);
+
+	return tcp && bpf_core_field_exists(tcp->is_mptcp) && tcp->is_mptcp;
+}
+
+/* Another CPU may have added it since it was looked for: what it has noted stays. */
 static __noinline __cold struct connection *new_connection(struct sock *socket)
 {
 	u64 address = (u64)socket;
-	struct connection fresh = {};
+	struct connection fresh = {}, *connection;
 	u32 first = 0;
 	struct request_control *set;
 
+	if (is_subflow(socket))
+		return 0;
 	note_peer(&fresh.peer, socket);
-	if (!bpf_map_update_elem(&connections, &address, &fresh, 0))
-		return bpf_map_lookup_elem(&connections, &address);
+	if (socket->__sk_common.skc_family == AF_UNIX)
+		fresh.cookie = bpf_get_socket_cookie(socket);
+	bpf_map_update_elem(&connections, &address, &fresh, BPF_NOEXIST);
+	connection = bpf_map_lookup_elem(&connections, &address);
+	if (connection)
+		return connection;
 	set = bpf_map_lookup_elem(&control, &first);
 	if (set)
 		__sync_fetch_and_add(&set->lost, 1);
@@ -330,25 +370,24 @@ static __noinline __cold struct connection *new_connection(struct sock *socket)
 SEC_TP(inet_sock_set_state) int inet_sock_set_state(u64 *ctx)
 {
 	struct sock *socket = (struct sock *)ctx[0];
-	u64 address = (u64)socket;
 	int state = (int)ctx[2];
 
 	if (!counts())
 		return 0;
 	/* Another socket may have been at this address before. */
 	if (state == TCP_ESTABLISHED && place_of(socket)) {
-		add_to_peer(socket);
+		end_connection(socket);
 		new_connection(socket);
-	} else if (state == TCP_CLOSE) {
-		add_to_peer(socket);
-		bpf_map_delete_elem(&connections, &address);
+	} else if (state == TCP_FIN_WAIT1 || state == TCP_LAST_ACK || state == TCP_CLOSE) {
+		/* The server sends nothing more, so that nothing waits for its answer, though the client may not answer for long. */
+		end_connection(socket);
 	}
 	return 0;
 }
 
 /*
- * A connection by Unix socket to which bytes have come. That it began is not reported, nor that it ended: what is known may be of another
- * one before it at the same address, but for what is the first in its queue.
+ * A connection by Unix socket to which bytes have come. That it began is not reported. Where they are the first in its queue, all before
+ * them was read, though it may not have been seen.
  */
 static __noinline __cold struct connection *unix_connection(struct sock *socket, struct connection *connection)
 {
@@ -409,25 +448,48 @@ static __always_inline int is_behind(struct connection *connection, struct sock 
 	return tcp && (s32)(connection->received - tcp->copied_seq) > 0;
 }
 
+/*
+ * Whether the client has sent its last byte and all of them were read. A read of no bytes alone does not say so: its buffer may have no room, or
+ * what it read are notices of what was sent (MSG_ERRQUEUE).
+ */
+static __always_inline int is_at_end(struct sock *socket)
+{
+	struct tcp_sock *tcp;
+
+	if (!(socket->sk_shutdown & RCV_SHUTDOWN))
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(socket);
+	/* TCP numbers the end like a byte, which is still to be read where it was only looked at (MSG_PEEK). */
+	return tcp ? tcp->rcv_nxt - tcp->copied_seq <= 1 : !socket->sk_receive_queue.qlen;
+}
+
+/* A read gave no bytes. At the end of the client's bytes, what had arrived was that end, which is no request. */
+static __noinline __cold int note_end(struct sock *socket)
+{
+	u64 address = (u64)socket;
+	struct connection *connection = connection_of(socket);
+
+	if (!connection || !counts() || !is_at_end(socket))
+		return 0;
+	connection->arrived_ns = 0;
+	/* The nearest to an end of its connection that a Unix socket shows: its client receives nothing more, either. */
+	if (socket->__sk_common.skc_family == AF_UNIX && (socket->sk_shutdown & SEND_SHUTDOWN))
+		bpf_map_delete_elem(&connections, &address);
+	return 0;
+}
+
 /* sock_recv_length(struct sock *, int ret, int flags): at the end of a read */
 SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 {
 	struct sock *socket = (struct sock *)ctx[0];
 	struct connection *connection;
 	struct port_requests *sum;
-	u64 address = (u64)socket, arrived_ns, now_ns;
+	u64 arrived_ns, now_ns;
 	u32 *place;
 
-	/* The end of what a client sends is the nearest to an end of its connection that a Unix socket shows. */
-	if (has_unix && !(int)ctx[1] && socket->__sk_common.skc_family == AF_UNIX && counts())
-		bpf_map_delete_elem(&connections, &address);
-	/* What had arrived was the end of the client's bytes, which is no request. */
-	if (!(int)ctx[1] && counts()) {
-		connection = connection_of(socket);
-		if (connection)
-			connection->arrived_ns = 0;
-	}
-	if ((int)ctx[1] <= 0 || ((int)ctx[2] & MSG_PEEK) || !counts())
+	if (!(int)ctx[1])
+		return note_end(socket);
+	if ((int)ctx[1] < 0 || ((int)ctx[2] & (MSG_PEEK | MSG_ERRQUEUE)) || !counts())
 		return 0;
 	place = place_of(socket);
 	if (!place)

@@ -24,7 +24,9 @@ mod counting;
 mod listening;
 mod peers;
 mod unix_name;
+mod unread;
 mod waiting;
+mod walk;
 
 use machine::Missing;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,7 @@ use crate::bpf::{BUCKETS, PortSeen};
 pub use counting::CountingRequests;
 pub use listening::Listening;
 pub use peers::PeerRequests;
+pub use unread::Unread;
 pub use waiting::Waiting;
 
 /// Share of requests with others beside them above which counts are counts of reads.

@@ -11,7 +11,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use pinwise_probe::requests::{Counted, CountingRequests, Endpoint, Listening, PortRequests, Requests};
+use pinwise_probe::requests::{
+    Counted, CountingRequests, Endpoint, Listening, PortRequests, Requests, Unread,
+};
 
 /// Both ends of a connection, and the listening socket.
 struct Pair {
@@ -144,16 +146,18 @@ fn parts_that_are_taken_meanwhile_are_the_whole() {
         }
         parts.push(counting.take());
     }
-    assert_eq!((counting.open_connections(), counting.unread()), (1, None));
+    let nothing = Unread { is_whole: true, ..Unread::default() };
+    assert_eq!((counting.open_connections(), counting.unread()), (Some(1), nothing));
     let asked_ns = counting_clock_ns();
     pair.ask();
     // A packet may be worked off later than it is sent, on a busy machine.
     let unread = (0..10_000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(1));
-        counting.unread()
+        Some(counting.unread()).filter(|unread| *unread != nothing)
     });
-    let (connections, since_ns) = unread.unwrap();
-    assert!(connections == 1 && since_ns >= asked_ns, "{since_ns} {asked_ns}");
+    let unread = unread.unwrap();
+    assert!(unread.connections == 1 && unread.since_ns.unwrap() >= asked_ns, "{unread:?} {asked_ns}");
+    assert_eq!(counting.check().unread, unread);
     counting.stop();
     let whole = counting.end();
     let of = |requests: &Requests, of: fn(&PortRequests) -> u64| requests.ports.iter().map(of).sum::<u64>();

@@ -70,6 +70,21 @@ impl Html {
         self.within(tag, attributes, |_| {})
     }
 
+    /// Appends an element that scrolls where it is wider than the page: the Tab key reaches it, arrow keys scroll it, and a screen reader
+    /// reads `label` out. Its ARIA `role` is `region` for tables and text, and `group` around a drawing, which is an `img` itself.
+    pub(crate) fn scrolled(
+        &mut self,
+        tag: &'static str,
+        class: &'static str,
+        role: &'static str,
+        label: &str,
+        inside: impl FnOnce(&mut Html),
+    ) -> &mut Self {
+        let attributes: Attributes =
+            &[("class", &class), ("role", &role), ("aria-label", &label), ("tabindex", &"0")];
+        self.within(tag, attributes, inside)
+    }
+
     /// Appends a literal of this crate: style sheet, document type. Never anything from outside.
     pub(crate) fn literal(&mut self, literal: &'static str) -> &mut Self {
         self.0.push_str(literal);
@@ -154,6 +169,16 @@ mod tests {
         let mut html = Html::new();
         html.empty("br", &[]);
         assert_eq!(html.as_str(), "<br>");
+    }
+
+    #[test]
+    fn what_scrolls_is_reached_by_keys_and_has_a_name_that_is_read_out() {
+        let mut html = Html::new();
+        html.scrolled("pre", "map", "region", "a < b", |pre| {
+            pre.lines("x\ny");
+        });
+        let start = "<pre class=\"map\" role=\"region\" aria-label=\"a &lt; b\" tabindex=\"0\">";
+        assert_eq!(html.as_str(), format!("{start}x\ny</pre>"));
     }
 
     proptest::proptest! {

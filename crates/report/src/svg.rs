@@ -50,9 +50,7 @@ pub fn drawing(
     let view_box = format!("0 0 {} {}", coordinate(width), coordinate(height));
     let (width, height) = (coordinate(width), coordinate(height));
     let mut html = Html::new();
-    let frame: Attributes =
-        &[("class", &"drawing"), ("role", &"group"), ("aria-label", &title), ("tabindex", &"0")];
-    html.within("div", frame, |frame| {
+    html.scrolled("div", "drawing", "group", title, |frame| {
         let attributes: Attributes = &[
             ("viewBox", &view_box),
             ("width", &width),

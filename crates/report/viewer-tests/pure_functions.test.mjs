@@ -109,6 +109,16 @@ test("CSV quotes what has to be quoted, and no name is a formula", () => {
   assert.equal(viewer.csvText("\t1"), "'\t1");
 });
 
+test("numbers stay numbers in CSV, and what only begins like one is guarded", () => {
+  for (const number of ["-5", "+1.5e3", "-.5", "-5.", "1;-5", "-1E-7"]) assert.equal(viewer.csvText(number), number);
+  const formulas = ["-2+3", "+1+1", "-", "-5 %", "--5", "-1e", "-5x", "=1", "@SUM(A1)", " =1", " -5", "\uff0d5", "-inf"];
+  for (const formula of formulas) assert.equal(viewer.csvText(formula), `'${formula}`);
+  assert.equal(viewer.csvText('"-5'), `"'""-5"`);
+  const series = [{ name: "a", x: [-1, 2, 3], y: [-0.5, NaN, null] }];
+  const text = viewer.csvPieces({ x: { name: "-1" }, y: { name: "change, %" }, series }).join("");
+  assert.equal(text, 'series,-1,"change, %"\r\na,-1,-0.5\r\na,2,\r\na,3,\r\n');
+});
+
 test("CSV has every point of a long series once", () => {
   const x = Array.from({ length: 25_001 }, (_, i) => i);
   const plot = { x: { name: "x" }, y: { name: "y" }, series: [{ name: "a", x, y: x }] };

@@ -42,6 +42,16 @@ pub fn settings(recipe: &Recipe, machine: &Machine) -> Result<Vec<Setting>, Faul
     Ok(settings_of(space::levels(recipe, machine, &Common::of(recipe, machine)?)?))
 }
 
+/// The arms that a search knows of before it has asked for any, without its controls: all that it may ask for, or, where there are too many,
+/// those from which it steps to others. Two may have the same name.
+///
+/// # Errors
+/// CPUs or levels that this machine cannot have.
+pub(crate) fn listed_arms(study: &Resolved, machine: &Machine) -> Result<Vec<Arm>, Fault> {
+    let searching = Searching::new(study, machine.clone())?;
+    (0..searching.searcher.space().len()).map(|point| searching.arm(point, &[])).collect()
+}
+
 fn settings_of(levels: Levels) -> Vec<Setting> {
     levels.into_iter().flat_map(|(_, levels)| levels).flat_map(|level| level.settings).collect()
 }

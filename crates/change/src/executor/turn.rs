@@ -9,8 +9,8 @@ use std::time::Duration;
 use machine::{Class, Fault};
 
 use crate::kernel::Kernel;
-use crate::ledger::owner::{owner_alive, same_boot, sees_owner};
-use crate::ledger::{self, Session, is_followed};
+use crate::ledger::owner::is_being_taken_back;
+use crate::ledger::{self, Session};
 use crate::lock::MachineLock;
 
 /// How often it is looked whether an orphan has been taken back.
@@ -42,16 +42,6 @@ pub(super) fn take(
         sleep(LOOK_EVERY);
         looks += 1;
     }
-}
-
-/// Whether its process has ended with changes in force, and they are about to be undone.
-fn is_being_taken_back(session: &Session, kernel: &dyn Kernel) -> bool {
-    session.armed.is_none()
-        && session.outstanding().next().is_some()
-        && same_boot(session, kernel)
-        && sees_owner(session, kernel)
-        && !owner_alive(session, kernel)
-        && is_followed(&session.path).unwrap_or(false)
 }
 
 fn still_taken_back(session: &str) -> Fault {

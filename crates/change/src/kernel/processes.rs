@@ -57,7 +57,15 @@ pub trait Processes {
     fn processes(&self) -> io::Result<Vec<ProcessSeen>>;
 
     /// Whether this very process is there and has not ended.
-    fn alive(&self, process: &ProcessRef) -> bool;
+    ///
+    /// # Errors
+    /// It cannot be seen now: that says nothing about the process.
+    fn sees_alive(&self, process: &ProcessRef) -> io::Result<bool>;
+
+    /// Whether this very process is seen to be there and not to have ended.
+    fn alive(&self, process: &ProcessRef) -> bool {
+        self.sees_alive(process).unwrap_or(false)
+    }
 
     /// A process in a PID namespace, by its number here; `None` if none can be seen.
     fn process_in(&self, processes: &Namespace) -> Option<u32>;

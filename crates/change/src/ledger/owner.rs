@@ -1,7 +1,7 @@
-//! Whether the process that performs a session's acts is still there.
+//! Whether the process that performs a session's acts is still there, and whether a second one undoes them where it is not.
 
 use crate::kernel::Kernel;
-use crate::ledger::Session;
+use crate::ledger::{Session, is_followed};
 
 /// Whether the machine has not been rebooted since; taken for granted where a boot id is not known.
 pub(crate) fn same_boot(session: &Session, kernel: &dyn Kernel) -> bool {
@@ -10,12 +10,33 @@ pub(crate) fn same_boot(session: &Session, kernel: &dyn Kernel) -> bool {
     then.is_empty() || now.is_empty() || then == now
 }
 
-/// Whether the process that performs the session's acts is still there. One of another PID namespace cannot be seen: whether it is at
-/// work, the lock of the ledgers shows.
+/// Whether the process that performs the session's acts is seen to be still there. One of another PID namespace cannot be seen: whether it
+/// is at work, the lock of the ledgers shows.
 pub(crate) fn owner_alive(session: &Session, kernel: &dyn Kernel) -> bool {
-    same_boot(session, kernel)
+    owner_runs(session, kernel) == Some(true)
+}
+
+/// The same; `None` where it could not be read (/proc, for want of descriptors or of the right to look), which does not say that it has ended.
+pub(crate) fn owner_runs(session: &Session, kernel: &dyn Kernel) -> Option<bool> {
+    if !same_boot(session, kernel) {
+        return Some(false);
+    }
+    let Some(header) = &session.header else { return Some(false) };
+    let is_of_here = match header.view {
+        Some(then) => kernel.process_view().ok()?.sees_same_processes(&then),
+        None => true,
+    };
+    if is_of_here { kernel.sees_alive(&header.owner).ok() } else { Some(false) }
+}
+
+/// Whether its process has ended, as far as can be seen, with changes in force, and a second process is about to undo them or is at it.
+pub(crate) fn is_being_taken_back(session: &Session, kernel: &dyn Kernel) -> bool {
+    session.armed.is_none()
+        && session.outstanding().next().is_some()
+        && same_boot(session, kernel)
         && sees_owner(session, kernel)
-        && session.header.as_ref().is_some_and(|header| kernel.alive(&header.owner))
+        && !owner_alive(session, kernel)
+        && is_followed(&session.path).unwrap_or(false)
 }
 
 /// Whether the number of the session's process means the same process here.

@@ -76,14 +76,15 @@ impl<'a> Revert<'a> {
         Ok(Self { when: When::Orphaned { most_ticks }, ..Self::of(dir, kernel, session, sleep)? })
     }
 
-    /// Waits until the process that performs the acts has ended, and kills it where it hangs; or until the ledger is gone.
+    /// Waits until the process that performs the acts has ended, and kills it where it hangs; or until it cannot be seen, since then the lock
+    /// shows whether it is at work; or until the ledger is gone.
     ///
     /// # Errors
     /// The kernel does not report the time.
     pub(super) fn wait_for_the_owner(&mut self, most_ticks: Option<u64>) -> Result<(), Fault> {
-        let mut still = Still::since(now_ticks(self.kernel)?, self.bytes());
         while self.is_there() && owner_alive(&self.seen, self.kernel) {
             let (now, bytes) = (now_ticks(self.kernel)?, self.bytes());
+            let still = self.still.get_or_insert_with(|| Still::since(now, bytes));
             let is_long = most_ticks.is_some_and(|most_ticks| still.is_longer_than(most_ticks, bytes, now));
             // Reading a long ledger takes time on the machine that is measured: only where that may matter.
             if is_long && self.look() && self.is_wanted() {
@@ -107,7 +108,7 @@ impl<'a> Revert<'a> {
 }
 
 /// For how long nothing has been written to a ledger, as far as that was seen.
-struct Still {
+pub(super) struct Still {
     bytes: u64,
     looked_ticks: u64,
     for_ticks: u64,
@@ -135,7 +136,7 @@ impl Still {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::sync::Arc;
 
     use machine::{Act, ProcessRef};
@@ -287,6 +288,64 @@ mod tests {
         assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
         assert!(looks.get() >= 500, "{}", looks.get());
         assert_eq!(value(&kernel), "60");
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_killed_also_where_it_cannot_be_seen_now_and_then() {
+        let (dir, kernel) = machine();
+        let mut hangs = hand(&dir, &kernel);
+        let is_there = || kernel.state().threads.contains_key(&1000);
+        let lock = Cell::new(Some(MachineLock::take(dir.path()).unwrap()));
+        let looks = Cell::new(0);
+        let sleep = |_: Duration| {
+            kernel.tick();
+            looks.set(looks.get() + 1);
+            assert!(looks.get() < 100_000, "it is never found to hang");
+            match looks.get() % 10 {
+                0 => kernel.refuse_to_read("/proc", libc::EMFILE),
+                1 => kernel.permit_to_read("/proc"),
+                _ => {}
+            }
+            if !is_there() {
+                drop(lock.take());
+            }
+        };
+        let mut revert = orphan(&dir, &kernel, &hangs, Some(1), &sleep);
+        set(&mut hangs);
+        hangs.die();
+        revert.wait().unwrap();
+        assert!(is_there(), "it could not be seen, which is not to hang");
+        assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
+        assert!(!is_there());
+        assert_eq!(value(&kernel), "60");
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_seen_may_still_change_something() {
+        let (dir, kernel) = machine();
+        let works = RefCell::new(Some(hand(&dir, &kernel)));
+        let lock = Cell::new(Some(MachineLock::take(dir.path()).unwrap()));
+        let looks = Cell::new(0);
+        let sleep = |_: Duration| {
+            looks.set(looks.get() + 1);
+            match looks.get() {
+                1 => kernel.refuse_to_read("/proc", libc::EMFILE),
+                5 => works.borrow_mut().iter_mut().for_each(set),
+                10 => kernel.permit_to_read("/proc"),
+                20 => {
+                    assert_eq!(value(&kernel), "10", "it works on");
+                    works.borrow_mut().take().into_iter().for_each(Hand::die);
+                    kernel.remove_thread(1000);
+                    drop(lock.take());
+                }
+                _ => {}
+            }
+        };
+        let session = works.borrow().as_ref().map(|hand| hand.session().to_string()).unwrap();
+        let mut revert = Revert::of_orphan(dir.path(), &kernel, &session, &sleep, None).unwrap();
+        revert.wait().unwrap();
+        assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
+        assert_eq!((value(&kernel).as_str(), looks.get() >= 20), ("60", true));
     }
 
     #[test]

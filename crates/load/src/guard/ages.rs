@@ -28,7 +28,7 @@ pub struct Ages {
 impl Ages {
     /// Those of a slice; `waiting`: what a check at its end saw, `None` where there was none.
     pub fn of(requests: &Requests, waiting: Option<Waiting>) -> Self {
-        let Waiting { now, before } = waiting.unwrap_or_default();
+        let Waiting { now, before, .. } = waiting.unwrap_or_default();
         let mut ages = Self { waiting: now, waiting_before: before, ..Self::default() };
         for port in &requests.ports {
             ages.answered.merge(&port.took);

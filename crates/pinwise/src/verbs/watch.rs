@@ -12,6 +12,7 @@ mod live;
 pub(super) mod new_processes;
 mod on_cpu;
 mod perfetto;
+mod privileges;
 mod record;
 pub(super) mod replay;
 mod requests;
@@ -63,15 +64,17 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     // Before the account, which begins with the window: to load programs takes a CPU for a while. Tables, rings and metrics have no place
     // for a verdict.
     let is_judged = args.record.is_none() && metrics.is_none() && args.format.has_verdict();
-    let mut judging = is_judged.then(|| Judging::begin(&root, &watched));
-    let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
+    let begin = || Counting::begin(&watched.target(), &machine, &args.trace_points());
+    let (mut judging, counting) = match privileges::refused(&root, begin) {
+        Some(missing) => (None, Err(missing)),
+        None => (is_judged.then(|| Judging::begin(&root, &watched)), begin()),
+    };
+    let counting = match counting {
         Ok(counting) => counting,
         Err(missing) if metrics.is_some() => {
             return Err(bpf_fault::refused(missing, "run it as root, or with CAP_BPF and CAP_PERFMON"));
         }
-        Err(missing) => {
-            return counters::run(args, &root, &watched, &stop, missing, place, judging.as_ref());
-        }
+        Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place, is_judged),
     };
     if let Some(places) = metrics {
         return export::run(args, places, counting, &machine, &watched, &stop);

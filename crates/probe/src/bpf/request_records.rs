@@ -27,6 +27,7 @@ records! {
         written: u32,
         received: u32,
         early: u64,
+        cookie: u64,
         peer: PeerKey,
         sums: RequestSums,
     }

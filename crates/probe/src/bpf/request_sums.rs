@@ -12,7 +12,7 @@ use super::request_records::{
 };
 use super::tables::{hash, mapped, refuse};
 
-/// Connections that are followed at a time; the kernel sets aside some 160 bytes for each at once.
+/// Connections that are followed at a time; the kernel sets aside some 180 bytes for each at once.
 const CONNECTIONS: u32 = 1 << 16;
 
 /// How much is distinguished.

@@ -10,7 +10,8 @@ use super::addresses::{Owners, owners};
 use super::peers::Peers;
 use super::unix_name::unix_name;
 use super::waiting::{Waiting, waiting};
-use super::{Endpoint, Listening, PortRequests, Requests, since};
+use super::walk::{MOST_READ, walk};
+use super::{Endpoint, Listening, PortRequests, Requests, Unread, since};
 use crate::bpf::{
     Connection, ListeningAddress, Loaded, NOWHERE, PORTS, PortSeen, RequestControl, RequestPlaces,
     RequestTables, load_requests,
@@ -20,9 +21,13 @@ use crate::clock;
 /// The fact that is missing where requests cannot be seen.
 const FACT: &str = "requests in the kernel";
 
-/// Connections that are read for one check at most: twice as many as there is room for. Connections that end meanwhile make the kernel begin
-/// anew with those that it has shown.
-const MOST_READ: usize = 1 << 17;
+/// Connections that are open and were asked for.
+struct Open {
+    /// By the address of the socket, for a table that changes while it is gone through shows some of it twice.
+    connections: BTreeMap<u64, Connection>,
+    /// Whether all that are open were looked at.
+    is_whole: bool,
+}
 
 /// Requests while they are counted.
 pub struct CountingRequests {
@@ -95,7 +100,7 @@ impl CountingRequests {
 
     /// What was counted since the last call, or since the start; counting goes on. The tables are sums by CPU, so that these parts and what
     /// is counted after the last of them are exactly what [`CountingRequests::end`] gives. Clients are not in it: to go through all
-    /// connections takes too long for short slices. What is not known from the start on is missing in each of them.
+    /// connections takes too long for short slices. What was missing before is missing in each of them from then on.
     pub fn take(&mut self) -> Requests {
         let now_ns = clock::monotonic_ns();
         let from_ns = std::mem::replace(&mut self.taken_ns, now_ns).max(self.began_ns);
@@ -132,20 +137,23 @@ impl CountingRequests {
         let before_ns = std::mem::replace(&mut self.checked_ns, now_ns);
         // First: one that is answered while connections are gone through rather counts as seen already than twice.
         self.tables.control.set_word(0, offset_of!(RequestControl, checked_ns), now_ns);
-        waiting(self.open(MOST_READ, |connection| connection.peer.port > 0).values(), before_ns, now_ns)
+        let open = self.open("some of the requests that wait", |of| of.peer.port > 0);
+        waiting(open.connections.values(), open.is_whole, before_ns, now_ns)
     }
 
-    /// Connections that are open now and had a request since the start. It goes through all of them: not for short slices.
-    pub fn open_connections(&self) -> u64 {
-        self.open(usize::MAX, |of| of.sums.read > 0 || of.sums.answered > 0).len() as u64
+    /// Connections that are open now and had a request since the start; `None` where that cannot be read, which is then missing. It goes
+    /// through all of them: not for short slices.
+    pub fn open_connections(&mut self) -> Option<u64> {
+        let open = self.open("connections that are open", |of| of.sums.read > 0 || of.sums.answered > 0);
+        open.is_whole.then_some(open.connections.len() as u64)
     }
 
-    /// TCP connections with bytes that have arrived and that the server has not read, and since when those of the first of them lie there,
-    /// CLOCK_MONOTONIC ns; `None` where there are none. It goes through all connections: not for short slices. Unix sockets are left out, of
-    /// which the kernel does not report the end.
-    pub fn unread(&self) -> Option<(u64, u64)> {
-        let unread = self.open(usize::MAX, |of| of.peer.port > 0 && of.arrived_ns > 0);
-        unread.values().map(|of| of.arrived_ns).min().map(|since_ns| (unread.len() as u64, since_ns))
+    /// TCP connections with bytes that have arrived and that the server has not read. It goes through all connections, as
+    /// [`CountingRequests::check`] does, which reports the same: not for short slices. Unix sockets are left out, of which the kernel does
+    /// not report the end.
+    pub fn unread(&mut self) -> Unread {
+        let open = self.open("some of the unread requests", |of| of.peer.port > 0 && of.arrived_ns > 0);
+        Unread::of(open.connections.values(), open.is_whole)
     }
 
     /// What was seen between the two.
@@ -176,21 +184,34 @@ impl CountingRequests {
         Requests { window_s, ports, missing: self.missing }
     }
 
-    /// Clients, by what their ended connections had and what those that are open have. What cannot be read is with the others.
-    fn peers(&self) -> Peers {
+    /// Clients, by what their ended connections had and what those that are open have. What cannot be read is with the others, and missing.
+    fn peers(&mut self) -> Peers {
+        const WHAT: &str = "requests of some clients";
         let mut peers = Peers::default();
-        for (peer, sums) in self.tables.peers.iter().filter_map(Result::ok) {
-            peers.add(&peer, &sums);
-        }
-        self.open(usize::MAX, |_| true).values().for_each(|of| peers.add(&of.peer, &of.sums));
+        let why = walk(self.tables.peers.iter(), MOST_READ, |peer, sums| peers.add(&peer, &sums));
+        self.note(WHAT, why);
+        let open = self.open(WHAT, |_| true);
+        open.connections.values().for_each(|of| peers.add(&of.peer, &of.sums));
         peers
     }
 
-    /// Connections that are open and wanted, of so many that are read at most. By key, for a table that changes while it is gone through
-    /// shows some of it twice.
-    fn open(&self, most: usize, is_wanted: fn(&Connection) -> bool) -> BTreeMap<u64, Connection> {
-        let read = self.tables.connections.iter().take(most).filter_map(Result::ok);
-        read.filter(|(_, connection)| is_wanted(connection)).collect()
+    /// Connections that are open and wanted. Where not all could be looked at, `what` is missing.
+    fn open(&mut self, what: &str, is_wanted: fn(&Connection) -> bool) -> Open {
+        let mut connections = BTreeMap::new();
+        let why = walk(self.tables.connections.iter(), MOST_READ, |address, connection| {
+            if is_wanted(&connection) {
+                connections.insert(address, connection);
+            }
+        });
+        let is_whole = why.is_none();
+        self.note(what, why);
+        Open { connections, is_whole }
+    }
+
+    /// Notes that `what` is missing because connections could not be read, once.
+    fn note(&mut self, what: &str, why: Option<String>) {
+        let missing = why.map(|why| Missing::new(what, format_args!("connections in the kernel: {why}")));
+        Missing::add_new(&mut self.missing, &missing);
     }
 }
 

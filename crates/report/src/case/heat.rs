@@ -95,9 +95,14 @@ impl Row {
         if self.is_time { "% of time" } else { "/s" }
     }
 
+    /// The rate of the CPU at place `index` of [`Heat::cpus`], as [`rates`](Self::rates) has it; `None` where it is not known.
+    pub fn rate(&self, index: usize) -> Option<f64> {
+        self.rates.get(index).copied().flatten()
+    }
+
     /// The rate of CPU number `index` in few characters; times as percent.
     pub fn shown(&self, index: usize) -> String {
-        match self.rates.get(index).copied().flatten() {
+        match self.rate(index) {
             None => "?".into(),
             Some(us_per_s) if self.is_time => crate::number::compact(us_per_s / 1e4),
             Some(rate) => crate::number::compact(rate),
@@ -107,7 +112,7 @@ impl Row {
     /// The share of the time of CPU number `index` that the row takes, 0 to 1: of a time as it was measured, of a count at `cost` an event.
     /// `None` where the rate is not known.
     pub fn share(&self, index: usize, cost: EventCost) -> Option<f64> {
-        let rate = self.rates.get(index).copied().flatten()?;
+        let rate = self.rate(index)?;
         let us_per_s = if self.is_time { rate } else { rate * cost.us };
         let share = us_per_s / 1e6;
         share.is_finite().then(|| share.clamp(0.0, 1.0))
@@ -219,6 +224,7 @@ mod tests {
         assert!(hot.differs);
         assert_eq!(hot.title(), "IRQ 85 (p7p1-rx-0)");
         assert_eq!((hot.shown(1), hot.shown(2), hot.share(2, COST)), ("90.0k".into(), "?".into(), None));
+        assert_eq!([0, 2, 3].map(|place| hot.rate(place)), [Some(10.0), None, None]);
         let share = hot.share(1, COST).unwrap();
         assert!((share - 0.27).abs() < 1e-9 && shade(share) == 7, "90,000 events/s at 3 us: {share}");
         assert_eq!(hot.share(0, COST).map(shade), Some(0));

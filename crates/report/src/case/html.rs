@@ -2,6 +2,7 @@
 
 mod title;
 
+use crate::case::drawings::bars;
 use crate::case::pages::{self, About, Page};
 use crate::case::viewer;
 use crate::document::{self, Head};
@@ -85,11 +86,11 @@ fn online_cpus(case: &CaseView) -> usize {
     case.facts.machine.cpus.iter().filter(|cpu| cpu.online).count()
 }
 
-/// The title of the study: the recipe's, else what is measured.
+/// The title of the study: the recipe's, else what is measured and what the columns of its picture are.
 fn name(case: &CaseView) -> String {
     let recipe = &case.facts.study.recipe;
     match recipe.name.is_empty() {
-        true => format!("{} by CPU", visible::one_line(&recipe.metric)),
+        true => format!("{} by {}", visible::one_line(&recipe.metric), bars::column_word(case.facts)),
         false => recipe.name.clone(),
     }
 }

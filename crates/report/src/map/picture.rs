@@ -16,7 +16,6 @@ mod page;
 use machine::Machine;
 
 use crate::Html;
-use crate::markup::Attributes;
 pub use draw::{bar_sample, sign_sample, star_sample};
 pub use heat::Heat;
 use outline::Outline;
@@ -41,9 +40,7 @@ pub fn noted(machine: &Machine, overlay: &Overlay, title: &str, words: &str) -> 
     let class = if scene.width > SHRUNK_UP_TO { "drawing whole" } else { "drawing" };
     let words = format!("{} {words}", self::words(&outline, None));
     let mut html = Html::new();
-    let attributes: Attributes =
-        &[("class", &class), ("role", &"group"), ("aria-label", &title), ("tabindex", &"0")];
-    html.within("div", attributes, |frame| {
+    html.scrolled("div", class, "group", title, |frame| {
         frame.add(&draw::noted(&scene, &outline.faces, overlay, title, &words));
     });
     html

@@ -1,15 +1,12 @@
 //! Blocks of an HTML page: tables, lists of facts, legends, command lines.
 
-use super::{Attributes, Html};
+use super::Html;
 
 /// A table with heads and rows of text; columns named in `numbers` stand to the right.
 pub(crate) fn table(html: &mut Html, heads: &[&str], numbers: &[usize], rows: &[Vec<String>]) {
     let named: Vec<&str> = heads.iter().copied().filter(|head| !head.is_empty()).collect();
     let label = format!("Table: {}", named.join(", "));
-    // It may be wider than the page: whoever reaches it with the Tab key to scroll it hears what it is.
-    let attributes: Attributes =
-        &[("class", &"scroll"), ("role", &"region"), ("aria-label", &label), ("tabindex", &"0")];
-    html.within("div", attributes, |frame| {
+    html.scrolled("div", "scroll", "region", &label, |frame| {
         frame.within("table", &[], |table| {
             let class = |i: usize| if numbers.contains(&i) { "number" } else { "words" };
             table.within("thead", &[], |head| {
@@ -66,15 +63,23 @@ pub(crate) fn commands(html: &mut Html, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    let attributes: Attributes =
-        &[("class", &"command"), ("role", &"region"), ("aria-label", &"Commands"), ("tabindex", &"0")];
-    html.within("pre", attributes, |pre| {
+    html.scrolled("pre", "command", "region", "Commands", |pre| {
         for (i, line) in lines.iter().enumerate() {
             if i > 0 {
                 pre.lines("\n");
             }
             pre.element("code", &[], line);
         }
+    });
+}
+
+/// The sheet of a machine as `pinwise map` prints it, folded away below `summary`.
+pub(crate) fn machine_sheet(html: &mut Html, summary: &str, sheet: &str) {
+    html.within("details", &[], |details| {
+        details.element("summary", &[], summary);
+        details.scrolled("pre", "map", "region", "The whole machine", |pre| {
+            pre.lines(sheet);
+        });
     });
 }
 

@@ -208,6 +208,18 @@ fn the_page_has_picture_sheet_interrupts_and_what_is_missing() {
 }
 
 #[test]
+fn what_the_tab_key_reaches_on_the_page_has_a_role_and_a_name() {
+    let page = picture::page(&machines::artemis(), None);
+    let reached: Vec<&str> = page.split('<').filter(|tag| tag.contains("tabindex=\"0\"")).collect();
+    assert!(reached.len() >= 3, "picture, sheet and interrupt lines: {reached:?}");
+    for tag in reached {
+        assert!(tag.contains(" role=\"") && tag.contains(" aria-label=\""), "{tag}");
+    }
+    let frame = "<div class=\"drawing\" role=\"group\" aria-label=\"Picture of the machine\"";
+    assert!(page.contains(frame), "{page}");
+}
+
+#[test]
 fn counts_without_bound_are_shown() {
     let mut machine = machines::artemis();
     for counts in machine.irqs.iter_mut().filter_map(|irq| irq.counts.as_mut()) {

@@ -8,7 +8,7 @@ use report::case::html;
 use report::case::junit;
 use report::{CaseView, Commands};
 use study::evidence::AlsoCompared;
-use study::{Direction, Facts};
+use study::{Direction, Facts, Role};
 
 use crate::{build, e5, others, scaling};
 
@@ -326,6 +326,41 @@ fn columns_without_cpus_are_called_arms() {
     facts.evidence.arms.iter_mut().for_each(|arm| arm.cpu = None);
     let expected = [false, true];
     assert_eq!((axis(&facts), headed(&facts), named(&facts)), (expected, expected, expected));
+}
+
+#[test]
+fn a_study_without_a_name_is_called_by_what_its_columns_are() {
+    let heading = |facts: &Facts| {
+        let html = of(facts);
+        html.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0.to_string()
+    };
+    let mut facts = others::two_cpus();
+    facts.study.recipe.name = "Named".into();
+    assert_eq!(heading(&facts), "Named");
+    facts.study.recipe.name.clear();
+    let metric = facts.study.recipe.metric.clone();
+    let [by_cpu, by_arm] = ["CPU", "arm"].map(|columns| format!("{metric} by {columns}"));
+    assert_eq!(heading(&facts), by_cpu, "some arms have a CPU");
+    for arm in &mut facts.evidence.arms {
+        // The baseline has no column of a CPU, wherever it runs.
+        arm.cpu = (arm.role == Role::Baseline).then_some(0);
+    }
+    assert_eq!(heading(&facts), by_arm);
+    let mut unmeasured = others::empty();
+    unmeasured.study.recipe.name.clear();
+    assert_eq!(heading(&unmeasured), by_cpu, "what is planned");
+    unmeasured.study.arms.iter_mut().for_each(|arm| arm.cpu = None);
+    assert_eq!(heading(&unmeasured), by_arm);
+}
+
+#[test]
+fn what_the_tab_key_reaches_has_a_role_and_a_name() {
+    let html = e5_html();
+    let mut reached = html.split('<').filter(|tag| tag.contains("tabindex=\"0\"")).peekable();
+    assert!(reached.peek().is_some(), "tables and drawings");
+    for tag in reached {
+        assert!(tag.contains(" role=\"") && tag.contains(" aria-label=\""), "{tag}");
+    }
 }
 
 #[test]

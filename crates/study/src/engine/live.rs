@@ -21,7 +21,7 @@ use hosts::LoadHosts;
 use load::LoadSpec;
 use load::guard::Reference;
 use machine::own_folder::Reach;
-use machine::{Class, CpuSet, Fault, Machine, OwnFolder, Root, processes};
+use machine::{Class, CpuSet, Fault, Machine, OwnFolder, Placement, Root, processes};
 
 use self::placed::{Asked, Purpose};
 use self::real_time::Ground;
@@ -30,8 +30,10 @@ use super::observation::accounting;
 use super::server_data::Data;
 use super::swap::Areas;
 use super::{Planned, Trials, Waits, driving, fsync, local_time, prepare};
+use crate::arm::Arm;
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
+use crate::case_search;
 use crate::own_traffic::reference;
 use crate::recipe::{Recipe, Secrets};
 use crate::trial::Trial;
@@ -75,8 +77,8 @@ impl LiveTrials {
     /// Trials of `case` on `machine`, this one; `exe` is the pinwise binary that serves as built-in server and load.
     ///
     /// # Errors
-    /// As [`Case::revealed`]; the machine reports no CPU; an arm would keep pinwise from watching a running server; the ledger cannot be
-    /// begun, or nothing would take it back after this process; a host of the recipe cannot be reached.
+    /// As [`Case::revealed`]; the machine reports no CPU; an arm, or one that a search may add, would keep pinwise from watching a running
+    /// server; the ledger cannot be begun, or nothing would take it back after this process; a host of the recipe cannot be reached.
     pub fn new(
         case: &Case,
         exe: PathBuf,
@@ -88,14 +90,15 @@ impl LiveTrials {
         let (_, secrets) = study.recipe.concealed()?;
         let (root, swap) = (Arc::new(Root::live()), Areas::default());
         let server_has = server_has(&root, &study);
-        watchable(&root, &study, &allowed, server_has.as_ref())?;
+        let ground = ground(&root, &allowed, server_has.as_ref());
+        watchable(&study, &searched_arms(case, &study, machine)?, ground)?;
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         orphaned_arm::provide(&study.recipe, &exe, hand.session())?;
         let wanted = study.recipe.budget.observed_blocks.unwrap_or(0) > 0;
         let can_observe = wanted && accounting::why_not(machine).is_none();
         let observed = if can_observe { Some(case.observed_folder()?) } else { None };
         let locks_from = if can_observe { case.locks_from() } else { None };
-        let hosts = load_hosts(case, &study, &exe)?;
+        let hosts = load_hosts(case, &study, &exe).map_err(|fault| secrets.kept_out_of(fault))?;
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
         let machine = machine.clone();
         Ok(Self {
@@ -157,6 +160,36 @@ impl LiveTrials {
         Ok((folder, taken_back.and(trial)))
     }
 
+    /// Runs a trial, in a folder of this name.
+    ///
+    /// # Errors
+    /// As [`Trials::run`]; a server or a load that fails may quote what it was given, secrets among it.
+    fn run_in(&mut self, planned: &Planned<'_>, name: &str) -> Result<Trial, Fault> {
+        if self.study.recipe.server.running.is_some() {
+            // Once more: a search has added arms since the study was begun or resumed, and may have stepped to some that were not listed then.
+            real_time::check(planned.arm, ground(&self.root, &self.allowed, self.server_has.as_ref()))?;
+        }
+        let mut recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
+        // Made here, before what goes with the trial.
+        self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
+        self.settling.wait(&self.interrupted);
+        orphaned_arm::provide(&self.study.recipe, &self.exe, self.hand.session())?;
+        self.refer(planned, &recipe, name)?;
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(super::stopped());
+        }
+        if let LoadSpec::OwnTraffic(own) = &mut recipe.load {
+            own.reference = self.reference.clone();
+        }
+        let (folder, trial) = self.run_arm(planned, recipe, name, Purpose::Trial)?;
+        let on_disk = fsync::sync_folder(&folder, self.folder_of(planned));
+        let trial = trial.and_then(|trial| on_disk.map(|()| trial))?;
+        self.reference = reference::after(&self.study.arms, &trial, self.reference.take());
+        let carry_over = Duration::from_secs_f64(self.study.recipe.budget.warm_up_cap_s);
+        self.settling = Settling::after(&trial, Instant::now(), carry_over);
+        Ok(trial)
+    }
+
     /// What takes the folder of a trial.
     fn folder_of(&self, planned: &Planned<'_>) -> &OwnFolder {
         self.observed.as_ref().filter(|_| planned.observed).unwrap_or(&self.trials)
@@ -167,29 +200,7 @@ impl Trials for LiveTrials {
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
-        let with_keys = self.study.recipe.with_keys(&planned.arm.keys);
-        let mut recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
-        // Made here, before what goes with the trial.
-        self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
-        self.settling.wait(&self.interrupted);
-        orphaned_arm::provide(&self.study.recipe, &self.exe, self.hand.session())?;
-        self.refer(planned, &recipe, &name).map_err(|fault| self.secrets.kept_out_of(fault))?;
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Err(super::stopped());
-        }
-        if let LoadSpec::OwnTraffic(own) = &mut recipe.load {
-            own.reference = self.reference.clone();
-        }
-        let (folder, trial) = self.run_arm(planned, recipe, &name, Purpose::Trial)?;
-        let on_disk = fsync::sync_folder(&folder, self.folder_of(planned));
-        let trial = trial.and_then(|trial| on_disk.map(|()| trial));
-        if let Ok(trial) = &trial {
-            self.reference = reference::after(&self.study.arms, trial, self.reference.take());
-            let carry_over = Duration::from_secs_f64(self.study.recipe.budget.warm_up_cap_s);
-            self.settling = Settling::after(trial, Instant::now(), carry_over);
-        }
-        // A server or a load that fails may say what it was given.
-        trial.map_err(|fault| self.secrets.kept_out_of(fault))
+        self.run_in(planned, &name).map_err(|fault| self.secrets.kept_out_of(fault))
     }
 
     fn observes(&self) -> bool {
@@ -233,14 +244,42 @@ fn server_has(root: &Root, study: &Resolved) -> Option<CpuSet> {
     real_time::allowed(root, &processes::find(root, running).ok()?.pids)
 }
 
-/// Holds the arms of a study whose server runs already to leaving pinwise a CPU to watch it from.
+/// What is known of the machine that arms of a running server are held to.
+fn ground<'a>(root: &Root, ours: &'a CpuSet, has: Option<&'a CpuSet>) -> Ground<'a> {
+    Ground { ours, has, throttled: real_time::is_throttled(root) }
+}
+
+/// The arms that a search may still add, as far as they are known before it runs; none of a study without a search, and of one that gives no
+/// real-time policy.
+///
+/// # Errors
+/// As [`case_search::listed_arms`]; the machine of the case cannot be read.
+fn searched_arms(case: &Case, study: &Resolved, machine: &Machine) -> Result<Vec<Arm>, Fault> {
+    if study.recipe.server.running.is_none() || !study.is_searching() {
+        return Ok(Vec::new());
+    }
+    // The search goes by the machine of its case, which short trials before a study do not have.
+    let of_case: Option<Machine> = case.read_json("machine.json")?;
+    let machine = of_case.as_ref().unwrap_or(machine);
+    let settings = case_search::settings(&study.recipe, machine)?;
+    let by_levels = Placement { settings, ..Placement::default() };
+    let mut placements = study.arms.iter().map(|arm| &arm.placement).chain([&by_levels]);
+    match placements.any(real_time::is_asked) {
+        true => case_search::listed_arms(study, machine),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// Holds the arms of a study whose server runs already, and those that its search may add, to leaving pinwise a CPU to watch it from.
 ///
 /// # Errors
 /// As [`real_time::check`], of the first such arm.
-fn watchable(root: &Root, study: &Resolved, ours: &CpuSet, has: Option<&CpuSet>) -> Result<(), Fault> {
+fn watchable(study: &Resolved, added: &[Arm], ground: Ground<'_>) -> Result<(), Fault> {
     if study.recipe.server.running.is_none() {
         return Ok(());
     }
-    let ground = Ground { ours, has, throttled: real_time::is_throttled(root) };
-    study.arms.iter().try_for_each(|arm| real_time::check(arm, ground))
+    study.arms.iter().chain(added).try_for_each(|arm| real_time::check(arm, ground))
 }
+
+#[cfg(test)]
+mod tests;

@@ -114,9 +114,14 @@ impl EmulatedKernel {
         self.inner().lies.insert(path.into(), content.to_string());
     }
 
-    /// Makes every read of a path that is there, or of `ethtool DEVICE`, fail with `errno`.
+    /// Makes every read of a path that is there, or of `ethtool DEVICE`, fail with `errno`; of `/proc`, every look whether a process runs.
     pub fn refuse_to_read(&self, object: impl Into<PathBuf>, errno: i32) {
         self.inner().unreadable.insert(object.into(), errno);
+    }
+
+    /// Takes [`refuse_to_read`](Self::refuse_to_read) back.
+    pub fn permit_to_read(&self, object: impl AsRef<Path>) {
+        self.inner().unreadable.remove(object.as_ref());
     }
 
     /// Replaces the content of a file right after its next read, as another program would.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 
 use machine::{Fault, ProcessRef};
@@ -31,9 +32,12 @@ impl Processes for EmulatedKernel {
             .collect())
     }
 
-    fn alive(&self, process: &ProcessRef) -> bool {
-        let seen = self.processes().unwrap_or_default();
-        seen.iter().any(|seen| seen.process == *process && !seen.ended)
+    fn sees_alive(&self, process: &ProcessRef) -> io::Result<bool> {
+        let refused = self.inner().unreadable.get(Path::new("/proc")).copied();
+        if let Some(errno) = refused {
+            return Err(error(errno));
+        }
+        Ok(self.processes()?.iter().any(|seen| seen.process == *process && !seen.ended))
     }
 
     fn process_in(&self, _processes: &Namespace) -> Option<u32> {

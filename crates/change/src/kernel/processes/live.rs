@@ -48,8 +48,8 @@ impl Processes for LiveKernel {
         Ok(pids.filter_map(|pid| procfs::stat(&format!("/proc/{pid}/stat"), seen).ok()).collect())
     }
 
-    fn alive(&self, process: &ProcessRef) -> bool {
-        procfs::is_alive(process)
+    fn sees_alive(&self, process: &ProcessRef) -> io::Result<bool> {
+        procfs::sees_alive(process)
     }
 
     fn process_in(&self, processes: &Namespace) -> Option<u32> {

@@ -6,6 +6,7 @@ mod lengths;
 mod metric_reader;
 pub mod options;
 mod server_cpu;
+mod silence;
 mod slice_clock;
 mod slices;
 mod waiting_checks;

@@ -11,22 +11,19 @@ use probe::requests::{CountingRequests, Listening};
 use super::metric_reader::{MetricReader, News};
 use super::options::OwnTrafficLoad;
 use super::server_cpu::ServerCpu;
+use super::silence::Silence;
 use super::slice_clock::{is_stopped, next_end, ns};
 use super::slices::{Rest, Slices, Span, outcome};
 use super::waiting_checks::WaitingChecks;
 use crate::clock::monotonic_ns;
 use crate::drive::{BEGAN, Broken, Course, Document};
-use crate::guard::{Ages, Breach, Certainty, Guarding, Slice};
+use crate::guard::{Ages, Breach, Guarding, Slice};
 use crate::outcome::latency::Latency;
 use crate::outcome::traffic::SliceSums;
 
 /// What does without requests.
 pub(super) const INSTEAD: &str =
     "name figures of the server itself instead (--metric NAME=SOURCE), which need no programs in the kernel";
-
-/// A server that answers nothing for so long, while requests lie unread in its sockets, has come to a stop: certainly so, without a baseline
-/// that shows what waits anyway.
-const SILENCE: Duration = Duration::from_secs(1);
 
 /// How often it is looked whether the server has started further processes.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -43,8 +40,7 @@ pub(super) struct Watching {
     metrics: Option<MetricReader>,
     guarding: Guarding,
     checks: WaitingChecks,
-    /// The end of the last slice in which something was answered, CLOCK_MONOTONIC ns.
-    answered_ns: u64,
+    silence: Silence,
     slices: Slices,
     rest: Rest,
 }
@@ -88,7 +84,7 @@ impl Watching {
         Ok(Self {
             guarding: Guarding::new(load.guards_that_act(counting.is_some()), load.reference.clone())?,
             checks: WaitingChecks::default(),
-            answered_ns: 0,
+            silence: Silence::default(),
             cpu: ServerCpu::begin(root, &asked, &found),
             load: load.clone(),
             asked,
@@ -124,7 +120,7 @@ impl Watching {
         let until_ns = from_ns.saturating_add(ns(self.load.seconds));
         // What was used before the first slice is no part of it.
         self.cpu_ns = self.cpu.used_ns().unwrap_or_default();
-        self.answered_ns = from_ns;
+        self.silence = Silence::begin(from_ns);
         let (mut began_ns, mut looked_ns) = (from_ns, from_ns);
         loop {
             if is_stopped(next_end(from_ns, slice_ns, until_ns, monotonic_ns()), stop)? {
@@ -162,7 +158,11 @@ impl Watching {
                 let ages = match self.load.guards.is_empty() {
                     true => Ages::default(),
                     false => {
-                        let ages = Ages::of(&requests, self.checks.look(counting));
+                        let waiting = self.checks.look(counting);
+                        if let Some(waiting) = &waiting {
+                            self.silence.looked(to_ns, waiting.unread);
+                        }
+                        let ages = Ages::of(&requests, waiting);
                         self.rest.ages.get_or_insert_default().add(&ages);
                         ages
                     }
@@ -184,7 +184,7 @@ impl Watching {
             self.rest.metrics.push(slice);
         }
         if sums.answered > 0 {
-            self.answered_ns = to_ns;
+            self.silence.answered(to_ns);
         }
         let slice = Slice { from_ns, to_ns, requests: sums.answered, latency, ages, figures };
         let breach = self.guarding.look(&slice);
@@ -192,13 +192,12 @@ impl Watching {
     }
 
     /// Whether the server has come to a stop by the end of this slice. Not without guards, which would say that it may.
-    fn silence(&self, span: Span) -> Option<Breach> {
-        let silent_ns = span.to_ns.saturating_sub(self.answered_ns);
-        if self.load.guards.is_empty() || u128::from(silent_ns) < SILENCE.as_nanos() {
+    fn silence(&mut self, span: Span) -> Option<Breach> {
+        if self.load.guards.is_empty() {
             return None;
         }
-        let (requests, since_ns) = self.counting.as_ref()?.unread()?;
-        silent(span, silent_ns.min(span.to_ns.saturating_sub(since_ns)), requests)
+        let counting = self.counting.as_mut()?;
+        self.silence.breach(span, || counting.unread())
     }
 
     /// What the run leaves. Where a guard ended it, nothing is done first that takes time: the machine is to be taken back.
@@ -224,7 +223,7 @@ impl Watching {
         };
         if let Some(mut counting) = counting {
             counting.stop();
-            rest.connections = Some(counting.open_connections());
+            rest.connections = counting.open_connections();
             let whole = counting.end();
             // The slices had most of it, too.
             Missing::add_new(&mut rest.missing, &whole.missing);
@@ -280,22 +279,6 @@ fn require_metrics(load: &OwnTrafficLoad, missing: &Missing) -> Result<(), Fault
         }
         None => Ok(()),
     }
-}
-
-/// The breach of a server that has answered nothing for so long, with so many requests unread; none where that is not long enough.
-fn silent(span: Span, silent_ns: u64, requests: u64) -> Option<Breach> {
-    let limit_s = SILENCE.as_secs_f64();
-    let value = silent_ns as f64 / 1e9;
-    (value >= limit_s).then(|| Breach {
-        guard: format!("silence_s <= {limit_s}"),
-        figure: "silence_s".into(),
-        value,
-        limit: limit_s,
-        requests,
-        seen_ns: span.to_ns,
-        slice_began_ns: span.from_ns,
-        certainty: Certainty::Counted,
-    })
 }
 
 #[cfg(test)]

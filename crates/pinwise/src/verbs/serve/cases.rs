@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::answers::Refusal;
 use super::blocking::beside;
+use crate::case_size;
 use entry::{Entry, Stamp};
 use search::Found;
 
@@ -68,8 +69,7 @@ fn no_case(id: &str, cause: &str) -> Fault {
 /// # Errors
 /// As [`folder_of`], as something that does not exist; the case is too large.
 pub(super) async fn folder(dir: PathBuf, id: String) -> Result<PathBuf, Refusal> {
-    let find =
-        move || folder_of(&dir, &id).and_then(|folder| Stamp::of(&folder).fits(&folder).map(|()| folder));
+    let find = move || folder_of(&dir, &id).and_then(|folder| case_size::fits(&folder).map(|()| folder));
     let found = beside("the folder of a case", find).await;
     found.map_err(|fault| match fault.class {
         Class::Usage => Refusal::NotFound(fault.object),
@@ -106,7 +106,7 @@ pub(super) fn list(dir: &Path, known: &Known, text: &str, until: Instant) -> Res
 fn read(known: &mut HashMap<PathBuf, (Stamp, Entry)>, found: &Found, until: Instant) -> Entry {
     let stamp = Stamp::of(&found.folder);
     let earlier = known.remove(&found.folder).filter(|(at, _)| *at == stamp).map(|(_, entry)| entry);
-    let entry = entry::read(found, &stamp, earlier, until);
+    let entry = entry::read(found, earlier, until);
     // One that could not be read may be readable later, with the same files.
     if entry.is_known() {
         known.insert(found.folder.clone(), (stamp, entry.clone()));

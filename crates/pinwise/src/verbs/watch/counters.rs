@@ -10,8 +10,8 @@ use report::account::counters_text;
 use serde::Serialize;
 
 use super::args::{Args, Form};
+use super::requests;
 use super::target::Watched;
-use super::verdict::Judging;
 use crate::notes::note;
 use crate::output::{self, Answer, Place};
 use crate::window;
@@ -28,7 +28,8 @@ struct Sheet<'a> {
     observation: &'a Observation,
 }
 
-/// Reads counters for the window, then writes them to `place`; `why` is what kept the programs out of the kernel.
+/// Reads counters for the window, then writes them to `place`; `why` is what kept the programs out of the kernel. Where the account would be
+/// judged, it is said that requests are not seen either.
 pub fn run(
     args: &Args,
     root: &Root,
@@ -36,7 +37,7 @@ pub fn run(
     stop: &AtomicBool,
     why: Missing,
     place: Option<Place>,
-    judging: Option<&Judging>,
+    is_judged: bool,
 ) -> Result<Answer, Fault> {
     if let Some(types) = &args.btf {
         let remedy = "name the types of the running kernel and run as root, or leave --btf out to see the counters of /proc";
@@ -47,6 +48,8 @@ pub fn run(
         return Err(Fault::new(Class::NotPermitted, why.fact, why.why, remedy));
     }
     note!("pinwise: {}: {}", why.fact, why.why);
+    // Before the window, at whose end the server may have ended.
+    let requests = if is_judged { requests::not_counted(root, watched, &why) } else { None };
     let process = watched.pids().first().and_then(|pid| identify(root, *pid));
     let sampler = Sampler::new(Root::live(), process);
     let done = Arc::new(AtomicBool::new(false));
@@ -59,7 +62,7 @@ pub fn run(
     let mut observation = seen
         .and_then(|recording| recording.span_ns().map(|(from, to)| recording.window(from, to)))
         .unwrap_or_default();
-    observation.missing.extend(judging.and_then(|judging| judging.requests_not_counted(&why)));
+    observation.missing.extend(requests);
     observation.missing.push(why);
     observation.missing.extend(watched.elsewhere());
     if let Some(cpus) = watched.cpus() {

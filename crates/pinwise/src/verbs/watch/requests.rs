@@ -1,7 +1,7 @@
 //! Requests to the server that is watched, counted by the same programs as those of `pinwise diagnose`.
 
 use machine::processes::Connections;
-use machine::{FactId, Missing, Root};
+use machine::{FactId, Missing, Root, processes};
 use probe::Situation;
 use probe::requests::{CountingRequests, Listening, Requests};
 
@@ -24,12 +24,10 @@ impl Requested {
     pub(super) fn prepare(root: &Root, watched: &Watched, connections: &Connections) -> Self {
         let listening = Listening::of(connections);
         let listens = !listening.is_empty();
-        // A server, on all CPUs.
-        let is_whole = watched.asked().is_some() && watched.cpus().is_none();
-        let first = watched.pids().first().filter(|_| is_whole && listens);
+        let first = watched.pids().first().filter(|_| is_whole(watched) && listens);
         Self {
             counting: first.map(|first| CountingRequests::prepare(root, *first, &listening)),
-            may_have: is_whole && (listens || !connections.missing.is_empty()),
+            may_have: may_have(watched, connections),
         }
     }
 
@@ -79,11 +77,22 @@ impl Requested {
     pub(super) fn may_have(&self) -> bool {
         self.may_have
     }
+}
 
-    /// That requests are not seen for the reason that nothing is in the kernel; `None` where there are none to miss.
-    pub(super) fn not_counted(&self, why: &Missing) -> Option<Missing> {
-        self.may_have.then(|| Missing::new(FACT, &why.why).identified(FactId::Requests))
-    }
+/// That requests are not seen for the reason that nothing is in the kernel; `None` where there are none to miss.
+pub(super) fn not_counted(root: &Root, watched: &Watched, why: &Missing) -> Option<Missing> {
+    let is_missed = is_whole(watched) && may_have(watched, &processes::connections(root, watched.pids()));
+    is_missed.then(|| Missing::new(FACT, &why.why).identified(FactId::Requests))
+}
+
+/// Whether a server is watched, on all CPUs.
+fn is_whole(watched: &Watched) -> bool {
+    watched.asked().is_some() && watched.cpus().is_none()
+}
+
+/// Whether there may be requests to it: it listens, or it could not be seen whether it does.
+fn may_have(watched: &Watched, connections: &Connections) -> bool {
+    is_whole(watched) && (!Listening::of(connections).is_empty() || !connections.missing.is_empty())
 }
 
 /// That requests are not seen with some CPUs only.
@@ -94,7 +103,7 @@ pub(super) fn of_some_cpus() -> Missing {
 
 #[cfg(test)]
 mod tests {
-    use machine::{Tree, processes};
+    use machine::Tree;
 
     use super::*;
 
@@ -112,8 +121,7 @@ mod tests {
 
     fn missed(root: &Root, watched: &Watched) -> Option<String> {
         let why = Missing::new("kernel events", "run it as root");
-        let requested = Requested::prepare(root, watched, &processes::connections(root, watched.pids()));
-        requested.not_counted(&why).map(|missing| missing.why)
+        not_counted(root, watched, &why).map(|missing| missing.why)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The verdict on an account, by the rules of `pinwise diagnose`.
 
 use advise::diagnosis::{self, Diagnosis};
-use machine::{Machine, Missing, Root};
+use machine::{Machine, Root};
 use probe::account::Account;
 use probe::{Observation, RequestLookBack, Situation, Surroundings};
 
@@ -20,11 +20,6 @@ impl Judging {
         let surroundings = Surroundings::read(root, watched.asked(), watched.subject(), watched.pids());
         let requests = Requested::prepare(root, watched, surroundings.connections());
         Self { surroundings, requests }
-    }
-
-    /// That requests are not seen for the reason that nothing is in the kernel; `None` where there are none to miss.
-    pub fn requests_not_counted(&self, why: &Missing) -> Option<Missing> {
-        self.requests.not_counted(why)
     }
 
     /// Counts requests from now on.
@@ -117,6 +112,7 @@ pub fn judged(situation: &mut Situation) -> (Account, Diagnosis) {
 #[cfg(test)]
 mod tests {
     use advise::diagnosis::ServerRequests;
+    use machine::Missing;
 
     use super::*;
 

@@ -35,10 +35,20 @@ const EFFECT_HEIGHT: f64 = 120.0;
 /// What the arms do that have a column each behind the candidates'.
 const BEHIND: [Role; 3] = [Role::Intervention, Role::Dose, Role::MisTuning];
 
-/// Whether a column is that of a CPU; else each is that of an arm.
-pub fn has_cpus(evidence: &Evidence) -> bool {
-    let has_column = |arm: &&ArmSummary| arm.role == Role::Candidate || BEHIND.contains(&arm.role);
-    evidence.arms.iter().filter(has_column).any(|arm| arm.cpu.is_some())
+/// Whether a column is that of a CPU; else each is that of an arm. Before anything was measured: whether one will be.
+pub fn has_cpus(facts: &Facts) -> bool {
+    let is_of_cpu = |(role, cpu): (Role, Option<u32>)| {
+        cpu.is_some() && (role == Role::Candidate || BEHIND.contains(&role))
+    };
+    match facts.evidence.arms.is_empty() {
+        true => facts.study.arms.iter().map(|arm| (arm.role, arm.cpu)).any(is_of_cpu),
+        false => facts.evidence.arms.iter().map(|arm| (arm.role, arm.cpu)).any(is_of_cpu),
+    }
+}
+
+/// What the columns are, in a word, for titles.
+pub fn column_word(facts: &Facts) -> &'static str {
+    if has_cpus(facts) { "CPU" } else { "arm" }
 }
 
 /// One column of the drawing.
@@ -61,6 +71,8 @@ struct Layout<'a> {
     step: f64,
     /// Too narrow for numbers and dots.
     compact: bool,
+    /// Whether a column is that of a CPU.
+    has_cpus: bool,
     /// What the columns of many CPUs are of, above them.
     bands: Bands,
     width: f64,
@@ -79,7 +91,7 @@ pub fn draw(facts: &Facts, heat: &Heat) -> Option<Html> {
     let has_effects = !facts.evidence.against_other_cpus.is_empty();
     let heat_top = if has_effects { effects.bottom() + 44.0 } else { bars.bottom() + 72.0 };
     let height = heat_top + heat_rows::height(heat);
-    let what = match has_cpus(&facts.evidence) {
+    let what = match layout.has_cpus {
         true => "CPU, with its difference to the other CPUs and the interrupts of each",
         false => "arm",
     };
@@ -142,7 +154,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         });
         x += if kind == Kind::Control { aside } else { step };
     }
-    Layout { columns, step, compact, bands, width: (x + RIGHT).max(560.0) }
+    Layout { columns, step, compact, has_cpus: has_cpus(facts), bands, width: (x + RIGHT).max(560.0) }
 }
 
 /// The comparison that is drawn of an arm: of a control its own, of any other the one with the other CPUs. `None` where there is none.
@@ -165,12 +177,6 @@ impl Layout<'_> {
         column.x + self.width_of(column) / 2.0
     }
 
-    /// What the columns are.
-    fn what(&self) -> &'static str {
-        let has_cpus = self.columns.iter().any(|column| column.cpu.is_some());
-        if has_cpus { "server on CPU" } else { "arm" }
-    }
-
     /// Whether there are few enough slow CPUs to name each.
     fn names_slow(&self) -> bool {
         self.columns.iter().filter(|c| c.kind.is_below()).count() <= MOST_NAMED
@@ -178,7 +184,8 @@ impl Layout<'_> {
 
     /// Column numbers, with the slow ones named in words; thinned out to a round step where they would touch.
     fn draw_labels(&self, svg: &mut Html, y: f64) {
-        svg::text(svg, "axis", (LEFT - 10.0, y), "end", self.what());
+        let what = if self.has_cpus { "server on CPU" } else { "arm" };
+        svg::text(svg, "axis", (LEFT - 10.0, y), "end", what);
         let every =
             [1, 2, 4, 8, 16, 32, 64].into_iter().find(|n| self.step * f64::from(*n) >= 22.0).unwrap_or(128);
         let cpus: Vec<&Column> = self.columns.iter().filter(|c| c.cpu.is_some()).collect();

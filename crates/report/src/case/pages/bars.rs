@@ -28,7 +28,7 @@ impl Page for Bars {
     }
 
     fn title(&self, case: &CaseView) -> &'static str {
-        if bars::has_cpus(&case.facts.evidence) { ABOUT.title } else { "Arm by arm" }
+        if bars::has_cpus(case.facts) { ABOUT.title } else { "Arm by arm" }
     }
 
     fn render(&self, case: &CaseView) -> Html {
@@ -54,7 +54,7 @@ impl Page for Bars {
             details.element("summary", &[], "The numbers of the bars");
             numbers(details, case);
         });
-        data::of_bars(&mut html, evidence);
+        data::of_bars(&mut html, case.facts);
         if !heat.rows.is_empty() {
             html.within("details", &[], |details| {
                 details.element("summary", &[], "The numbers of the interrupt heat");

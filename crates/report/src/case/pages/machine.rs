@@ -7,8 +7,7 @@ use machine::wording::counted;
 
 use super::{About, Page};
 use crate::absent::{self, Absent};
-use crate::markup::Attributes;
-use crate::markup::blocks::{facts_list, table};
+use crate::markup::blocks::{facts_list, machine_sheet, table};
 use crate::{CaseView, Html, number};
 
 /// See [`About::docs`].
@@ -29,18 +28,7 @@ impl Page for Machine {
         let mut html = Html::new();
         facts_list(&mut html, &facts(&case.facts.machine));
         if !case.machine_text.is_empty() {
-            html.within("details", &[], |details| {
-                details.element("summary", &[], "The whole machine, as pinwise map prints it");
-                let attributes: Attributes = &[
-                    ("class", &"map"),
-                    ("role", &"region"),
-                    ("aria-label", &"The whole machine"),
-                    ("tabindex", &"0"),
-                ];
-                details.within("pre", attributes, |pre| {
-                    pre.lines(&case.machine_text);
-                });
-            });
+            machine_sheet(&mut html, "The whole machine, as pinwise map prints it", &case.machine_text);
         }
         let mut missing = absent::of_case(case.facts);
         missing.extend(absent::of_machine(&case.facts.machine.missing));

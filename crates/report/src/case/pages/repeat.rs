@@ -6,7 +6,6 @@ use study::Arm;
 use study::case::quoted;
 
 use super::{About, Page};
-use crate::markup::Attributes;
 use crate::markup::blocks::{commands, table};
 use crate::{CaseView, Html, number};
 
@@ -63,9 +62,7 @@ fn whole_study(html: &mut Html, case: &CaseView, dir: &str) {
                 &[],
                 format!("Save this recipe as again.toml; it repeats the same order of trials{seed}:"),
             );
-            let attributes: Attributes =
-                &[("role", &"region"), ("aria-label", &"The recipe"), ("tabindex", &"0")];
-            html.within("pre", attributes, |pre| {
+            html.scrolled("pre", "recipe", "region", "The recipe", |pre| {
                 pre.lines(&toml);
             });
             if let Err(keys) = case.facts.study.recipe.revealed(&[]) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use study::evidence::{AlsoCompared, Growth, Pooled};
+use study::evidence::{AlsoCompared, Effect, Growth, Pooled};
 use study::statistics::scaling::FEWEST_SIZES;
 use study::{Evidence, Facts};
 
@@ -15,7 +15,7 @@ use crate::visible;
 /// Prints what there is of them.
 pub(super) fn print(out: &mut Page, facts: &Facts) {
     let evidence = &facts.evidence;
-    main_effects(out, evidence);
+    levels(out, evidence);
     interactions::print(out, evidence);
     evidence.growth.iter().for_each(|growth| scaling(out, facts, growth));
     evidence.also.iter().for_each(|also| other_figure(out, evidence, also));
@@ -23,8 +23,13 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
     looks(out, evidence);
 }
 
-fn main_effects(out: &mut Page, evidence: &Evidence) {
-    let mut main = evidence.effects.iter().filter(|effect| effect.with.is_none()).peekable();
+/// The effects of single levels, without interactions.
+pub(super) fn main_effects(evidence: &Evidence) -> impl Iterator<Item = &Effect> {
+    evidence.effects.iter().filter(|effect| effect.with.is_none())
+}
+
+fn levels(out: &mut Page, evidence: &Evidence) {
+    let mut main = main_effects(evidence).peekable();
     if main.peek().is_none() {
         return;
     }

@@ -1,8 +1,8 @@
 //! What the words and columns of the table mean, what the study could have seen, and what unpinned really was.
 
-use study::evidence::Effect;
 use study::{Evidence, Facts, Role, Trust};
 
+use super::effects::main_effects;
 use super::page::Page;
 use crate::case::headline::sentence_start;
 use crate::case::locality_words;
@@ -44,17 +44,13 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
 fn surprising(evidence: &Evidence) -> Vec<String> {
     let contrasts = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
     let mut names = result_words::surprising_contrasts(evidence, contrasts);
+    // Without interactions: of those the text has a sentence only where they are shown.
     names.extend(result_words::surprising_effects(evidence, main_effects(evidence)));
     for also in &evidence.also {
         let own = result_words::surprising_contrasts(evidence, &also.against_baseline);
         names.extend(own.into_iter().map(|name| format!("{}: {name}", also.metric)));
     }
     names
-}
-
-/// Effects without interactions: of those the text has a sentence only where they are shown.
-fn main_effects(evidence: &Evidence) -> impl Iterator<Item = &Effect> {
-    evidence.effects.iter().filter(|effect| effect.with.is_none())
 }
 
 /// What undecided leaves open. Where no claim is made, nothing would have been.

@@ -1,9 +1,18 @@
 // The data of a picture as comma-separated values (RFC 4180).
 
+// What a spreadsheet takes for a formula at the beginning of a cell; a number with a sign is none.
+const CSV_FORMULA = /^(?![+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$)[" ]*[=+\-@\uff0b\uff0d\uff1d\uff20]/i;
+
 // A text that spreadsheets show and do not compute, quoted where it has to be. Some have cells end at semicolons, too.
 function csvText(text) {
-  const plain = text.replace(/^(?=[\t\r])|(^|;)(?=[" ]*[=+\-@\uff0b\uff0d\uff1d\uff20])/g, "$1'");
+  const guarded = (cell) => (CSV_FORMULA.test(cell) ? `'${cell}` : cell);
+  const plain = text.split(";").map(guarded).join(";").replace(/^[\t\r]/, "'$&");
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}
+
+// A number in full; empty where it is not known.
+function csvNumber(value) {
+  return Number.isFinite(value) ? String(value) : "";
 }
 
 // Pieces that follow each other: one text of a million lines at once would stand in memory twice.
@@ -13,7 +22,7 @@ function csvPieces(plot) {
     const first = csvText(name);
     for (let from = 0; from < x.length; from += 10000) {
       let piece = "";
-      for (let i = from; i < Math.min(from + 10000, x.length); i++) piece += `${first},${x[i]},${y[i]}\r\n`;
+      for (let i = from; i < Math.min(from + 10000, x.length); i++) piece += `${first},${csvNumber(x[i])},${csvNumber(y[i])}\r\n`;
       pieces.push(piece);
     }
   }

@@ -8,7 +8,7 @@ use super::draw;
 use super::outline::Outline;
 use crate::document;
 use crate::map::machine_text;
-use crate::markup::blocks::table;
+use crate::markup::blocks::{machine_sheet, table};
 use crate::{Html, number};
 
 /// Interrupt lines that the table holds at most, the busiest.
@@ -35,10 +35,10 @@ pub(super) fn render(machine: &Machine, heat: Option<&Heat>) -> String {
             section(main, "picture", "Picture", |part| {
                 // Shrunk to the page the numbers of a very large machine could not be read: let it be scrolled.
                 let class = if machine.cpus.len() > SHRUNK_UP_TO { "drawing whole" } else { "drawing" };
-                part.within("div", &[("class", &class), ("tabindex", &"0")], |frame| {
+                part.scrolled("div", class, "group", "Picture of the machine", |frame| {
                     frame.add(&super::element(machine, heat));
                 });
-                sheet(part, machine);
+                machine_sheet(part, "The whole machine as text", &machine_text::render(machine));
             });
             section(main, "interrupts", "Interrupt lines, the busiest first", |part| {
                 interrupts(part, machine)
@@ -54,15 +54,6 @@ fn section(main: &mut Html, id: &'static str, title: &str, inside: impl FnOnce(&
     main.within("section", &[("id", &id), ("aria-labelledby", &heading)], |section| {
         section.element("h2", &[("id", &heading)], title);
         inside(section);
-    });
-}
-
-fn sheet(part: &mut Html, machine: &Machine) {
-    part.within("details", &[], |details| {
-        details.element("summary", &[], "The whole machine as text");
-        details.within("pre", &[("class", &"map"), ("tabindex", &"0")], |pre| {
-            pre.lines(&machine_text::render(machine));
-        });
     });
 }
 

@@ -83,7 +83,7 @@ pub(super) fn check(arm: &Arm, ground: Ground<'_>) -> Result<(), Fault> {
         let cause = format!("real-time threads are not throttled ({RUNTIME}): one could keep a CPU for good");
         return refused(cause, "sysctl kernel.sched_rt_runtime_us=950000, or give it another policy");
     }
-    let remedy = "give the server fewer CPUs in this arm (server = \"2-3\"), or an ordinary policy";
+    let remedy = "give the server fewer CPUs in this arm (server = \"2-3\"; in a search, search.server = [2]), or an ordinary policy";
     let Some(cpus) = cpus(&arm.placement, ground.has) else {
         let cause = "where the server would run is not known, so that it may starve pinwise";
         return refused(cause.into(), remedy);

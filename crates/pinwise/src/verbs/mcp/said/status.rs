@@ -22,6 +22,9 @@ struct Session {
     purpose: String,
     owner_alive: bool,
     before_this_boot: bool,
+    #[serde(default)]
+    being_undone: bool,
+    undone_by_pid: Option<u32>,
     outstanding: Vec<Act>,
     #[serde(default)]
     problems: Vec<IgnoredAny>,
@@ -59,6 +62,11 @@ impl Session {
             (true, _) => "of before this boot",
             (false, true) => "whose process still runs",
             (false, false) => "whose process has ended",
+        };
+        let who = self.undone_by_pid.map_or("a second process".to_string(), |pid| format!("process {pid}"));
+        let runs = match self.being_undone {
+            true => format!("{runs}, and which {who} is undoing by itself"),
+            false => runs.to_string(),
         };
         let mut lines = vec![format!("Session {} for {}, {runs}:", self.session, self.purpose)];
         lines.extend(self.outstanding.iter().map(Act::words));
@@ -106,5 +114,15 @@ mod tests {
             words.contains("governor of CPU 3: was powersave, set to performance, now not known; whether"),
             "{words}"
         );
+        assert!(!words.contains("undoing"), "{words}");
+    }
+
+    #[test]
+    fn what_a_second_process_undoes_is_said() {
+        let session = json!({"session": "1-2", "purpose": "study", "owner": null, "owner_alive": false, "before_this_boot": false,
+            "began_unix_s": 0, "being_undone": true, "undone_by_pid": 4711, "outstanding": [], "problems": []});
+        let words = of(&json!({"sessions": [session]})).unwrap().words;
+        let said = "whose process has ended, and which process 4711 is undoing by itself:";
+        assert!(words.contains(said), "{words}");
     }
 }

@@ -5,32 +5,16 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use advise::next_steps::own_name;
-use machine::{Class, Fault, OwnFolder};
+use machine::{Fault, OwnFolder};
 use report::case::headline;
 use serde::Serialize;
 use study::{Case, Facts, Resolved, schedule};
 
-use super::STUDY;
 use super::search::Found;
+use crate::case_size::{self, FILES};
 use crate::server_host::SERVER_HOST;
 
-/// The files by which it is seen whether a case has changed.
-const FILES: [&str; 9] = [
-    STUDY,
-    "trials.jsonl",
-    "search.jsonl",
-    "added.jsonl",
-    "observed.jsonl",
-    "boots.jsonl",
-    "machine.json",
-    "calibration.json",
-    "proofs.json",
-];
-
-/// The most that these files may have together, bytes. A trial takes some 10 KiB.
-const MOST_BYTES: u64 = 256 << 20;
-
-/// When each of the files was written to, and its length.
+/// When each of the files was written to that are read of a case, and its length: by these it is seen whether the case has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp([Option<(SystemTime, u64)>; FILES.len()]);
 
@@ -40,19 +24,6 @@ impl Stamp {
             let about = folder.join(name).metadata().ok()?;
             Some((about.modified().ok()?, about.len()))
         }))
-    }
-
-    /// Whether a case with these files fits into the memory of a server beside others.
-    ///
-    /// # Errors
-    /// It does not.
-    pub(super) fn fits(&self, folder: &Path) -> Result<(), Fault> {
-        let bytes = self.0.iter().flatten().fold(0_u64, |all, (_, length)| all.saturating_add(*length));
-        if bytes <= MOST_BYTES {
-            return Ok(());
-        }
-        let cause = format!("its files have more than {} MiB together", MOST_BYTES >> 20);
-        Err(Fault::new(Class::Storage, folder.display(), cause, "read it in a shell: pinwise report"))
     }
 }
 
@@ -88,14 +59,13 @@ struct Blocks {
     planned: Option<usize>,
 }
 
-/// Reads a case with these files, as far as there is time for: `earlier` is what was known of it, with the same ones.
-pub(super) fn read(found: &Found, stamp: &Stamp, earlier: Option<Entry>, until: Instant) -> Entry {
+/// Reads a case, as far as there is time for: `earlier` is what was known of it, with the same files.
+pub(super) fn read(found: &Found, earlier: Option<Entry>, until: Instant) -> Entry {
     let is_late = || Instant::now() >= until;
     match earlier {
         Some(entry) if entry.headline.is_some() || is_late() => entry,
         None if is_late() => of_id(found),
-        _ => of_case(found, stamp, is_late)
-            .unwrap_or_else(|fault| Entry { fault: Some(fault), ..of_id(found) }),
+        _ => of_case(found, is_late).unwrap_or_else(|fault| Entry { fault: Some(fault), ..of_id(found) }),
     }
 }
 
@@ -104,8 +74,8 @@ fn of_id(found: &Found) -> Entry {
     Entry { id: found.id.clone(), modified_s: since_1970.map(|length| length.as_secs()), ..Entry::default() }
 }
 
-fn of_case(found: &Found, stamp: &Stamp, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
-    stamp.fits(&found.folder)?;
+fn of_case(found: &Found, is_late: impl Fn() -> bool) -> Result<Entry, Fault> {
+    case_size::fits(&found.folder)?;
     let case = Case::open(&found.folder)?;
     let headline = if is_late() { None } else { Some(answer(&case)?) };
     Ok(Entry {

@@ -168,6 +168,14 @@ async fn a_case_that_would_fill_the_memory_is_listed_and_not_read() {
     assert_eq!(listed["cases"][0]["fault"]["cause"], fault.cause);
 }
 
+#[tokio::test]
+async fn a_report_in_a_case_is_not_read_however_large_it_is() {
+    let (_dir, path) = place();
+    case(&path, "reported");
+    std::fs::File::create(path.join("reported/report.html")).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(folder(path.clone(), "reported".into()).await.unwrap(), path.join("reported"));
+}
+
 #[test]
 fn of_very_many_cases_the_newest_are_listed_and_the_others_are_found_by_their_path() {
     let (_dir, path) = place();

@@ -107,7 +107,12 @@ export function drawPlan(view, { plan, text, dry_run: dryRun, processes, good_fo
         )
       : null,
     typeof text === "string"
-      ? element("details", {}, element("summary", {}, "The plan as a file"), element("pre", {}, text))
+      ? element(
+          "details",
+          {},
+          element("summary", {}, "The plan as a file"),
+          element("pre", { role: "region", "aria-label": "The plan as a file", tabindex: "0" }, text),
+        )
       : null,
     barred > 0
       ? element(

@@ -1,7 +1,7 @@
 //! The data of the bars and of the heat below them, as comma-separated values.
 
-use study::Evidence;
 use study::evidence::ArmSummary;
+use study::{Evidence, Facts};
 
 use crate::case::contrast_cells;
 use crate::case::drawings::bars;
@@ -13,13 +13,14 @@ use crate::{Html, number};
 const MOST_CELLS: usize = 2_500;
 
 /// What the bars and the differences show; the figures of the trials are beside the picture of all trials.
-pub(super) fn of_bars(html: &mut Html, evidence: &Evidence) {
+pub(super) fn of_bars(html: &mut Html, facts: &Facts) {
+    let evidence = &facts.evidence;
     let rows: Vec<Vec<Cell>> = evidence.arms.iter().map(|arm| bar(evidence, arm)).collect();
     let [mean, sd] = ["mean", "sd"].map(|what| format!("{what}_{}", evidence.metric));
     let mut heads = vec!["arm", "cpu", mean.as_str(), sd.as_str(), "trials"];
     heads.extend(contrast_cells::HEADS);
-    let columns = if bars::has_cpus(evidence) { "CPU" } else { "arm" };
-    data_link(html, &format!("{} by {columns}", evidence.metric), "bars.csv", &heads, &rows);
+    let of = format!("{} by {}", evidence.metric, bars::column_word(facts));
+    data_link(html, &of, "bars.csv", &heads, &rows);
 }
 
 fn bar(evidence: &Evidence, arm: &ArmSummary) -> Vec<Cell> {
@@ -58,7 +59,7 @@ impl HeatCell {
         vec![
             Cell::Text(row.title()),
             Cell::Number(Some(f64::from(heat.cpus[self.cpu]))),
-            Cell::Number(row.rates.get(self.cpu).copied().flatten()),
+            Cell::Number(row.rate(self.cpu)),
             Cell::Text(if row.is_time { "us/s" } else { "events/s" }.into()),
             Cell::Number(self.share.map(|share| share * 100.0)),
         ]
@@ -86,7 +87,7 @@ impl Written {
             .iter()
             .enumerate()
             .flat_map(|(place, row)| {
-                let is_zero = move |cpu: usize| row.rates.get(cpu).copied().flatten() == Some(0.0);
+                let is_zero = move |cpu: usize| row.rate(cpu) == Some(0.0);
                 let cell = move |cpu: usize| HeatCell { row: place, cpu, share: row.share(cpu, heat.cost) };
                 (0..heat.cpus.len()).filter(move |cpu| !is_zero(*cpu)).map(cell)
             })

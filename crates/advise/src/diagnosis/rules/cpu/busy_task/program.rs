@@ -17,8 +17,10 @@ const AT_LEAST: usize = 2;
 struct Crowd<'a> {
     processes: usize,
     together: Took<'a>,
-    /// Of each that is known.
+    /// Of each of which it is known.
     cgroups: BTreeSet<&'a str>,
+    /// Processes of which it is not.
+    of_unknown_cgroup: usize,
 }
 
 /// One cause for each name whose processes matter together; those that matter by themselves are left out.
@@ -32,7 +34,12 @@ pub(super) fn causes(scene: &Scene<'_>, took: &BTreeMap<u32, Took<'_>>) -> Vec<C
         crowd.together.slices = crowd.together.slices.saturating_add(took.slices);
         crowd.together.preempted = crowd.together.preempted.saturating_add(took.preempted);
         crowd.together.cpus = crowd.together.cpus.union(&took.cpus);
-        crowd.cgroups.extend(worst.cgroup.as_deref());
+        match worst.cgroup.as_deref() {
+            Some(cgroup) => {
+                crowd.cgroups.insert(cgroup);
+            }
+            None => crowd.of_unknown_cgroup += 1,
+        }
     }
     let matters =
         |crowd: &Crowd<'_>| crowd.processes >= AT_LEAST && scene.time.share(crowd.together.ns) >= MATTERS;
@@ -44,21 +51,31 @@ pub(super) fn causes(scene: &Scene<'_>, took: &BTreeMap<u32, Took<'_>>) -> Vec<C
 }
 
 fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
-    let Crowd { processes, together, cgroups } = crowd;
+    let Crowd { processes, together, .. } = crowd;
     let (word, cpus) = (plural("CPU", together.cpus.len()), &together.cpus);
     let claim =
         format!("{processes} processes named {name} run on {word} {cpus} while the server waits for them");
     let subject = Subject::Program { name: name.to_string() };
     let mut cause =
         waited_for(scene, subject, together, claim, "them").figure("processes", *processes as f64);
-    if let (Some(cgroup), 1) = (cgroups.first().filter(|path| **path != "/"), cgroups.len()) {
-        cause = cause.because(format!("they are in cgroup {cgroup}"));
+    if let Some(where_they_are) = in_cgroup(crowd) {
+        cause = cause.because(where_they_are);
     }
     let spare = scene.spare().difference(&together.cpus);
     cause.remedy(Remedy::by_hand(match spare.is_empty() {
         true => "Start them with the lowest weight: chrt --idle 0 COMMAND, or systemd-run -p CPUWeight=idle COMMAND".to_string(),
         false => format!("Start them on {} {spare}, which the server does not use: taskset -c {spare} COMMAND", plural("CPU", spare.len())),
     }))
+}
+
+/// The cgroup that all of them are in, or all of which it is known, in words; `None` where they are in several, or in the root cgroup.
+fn in_cgroup(crowd: &Crowd<'_>) -> Option<String> {
+    let cgroup = crowd.cgroups.first().filter(|path| **path != "/" && crowd.cgroups.len() == 1)?;
+    Some(match crowd.processes.saturating_sub(crowd.of_unknown_cgroup) {
+        all if all == crowd.processes => format!("they are in cgroup {cgroup}"),
+        1 => format!("1 of them is in cgroup {cgroup}; the cgroup of the others is not known"),
+        known => format!("{known} of them are in cgroup {cgroup}; the cgroup of the others is not known"),
+    })
 }
 
 #[cfg(test)]
@@ -120,5 +137,21 @@ mod tests {
         assert!(of(&seen).contains("they are in cgroup /ci.slice"), "{}", of(&seen));
         seen.account.as_mut().unwrap().tasks[0].cgroup = Some("/other".into());
         assert!(!of(&seen).contains("cgroup"), "{}", of(&seen));
+    }
+
+    #[test]
+    fn of_processes_whose_cgroup_is_not_known_none_is_said() {
+        let mut seen = crowd(&["cc1"; 40]);
+        let of = |seen: &Situation| diagnose(seen).causes[0].evidence.join("; ");
+        assert!(!of(&seen).contains("cgroup"), "of none is it known: {}", of(&seen));
+        let tasks = |seen: &mut Situation, from: usize, cgroup: &str| {
+            let tasks = &mut seen.account.as_mut().unwrap().tasks;
+            tasks[from..].iter_mut().for_each(|task| task.cgroup = Some(cgroup.into()));
+        };
+        tasks(&mut seen, 3, "/ci.slice");
+        let said = "37 of them are in cgroup /ci.slice; the cgroup of the others is not known";
+        assert!(of(&seen).contains(said), "{}", of(&seen));
+        tasks(&mut seen, 39, "/other");
+        assert!(!of(&seen).contains("cgroup"), "those that are known differ: {}", of(&seen));
     }
 }
