@@ -30,6 +30,3 @@ pub use self::seen::{Reference, Slice};
 
 /// Chance with which a trial ends by a guard although its figures are within all of them, at most.
 pub const FALSE_BREACH: f64 = 0.001;
-
-/// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early.
-pub(crate) const LEAST_BLOCK_NS: u64 = 90_000_000;

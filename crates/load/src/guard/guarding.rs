@@ -2,13 +2,14 @@
 
 use machine::{Class, Fault, Missing};
 
+use super::FALSE_BREACH;
 use super::bound::Guard;
 use super::breach::{Breach, Certainty};
 use super::judge::Judge;
 use super::seen::{Reference, Slice};
 use super::sequential::Found;
 use super::unanswered::{self, Unanswered};
-use super::{FALSE_BREACH, LEAST_BLOCK_NS};
+use crate::outcome::traffic::LEAST_BLOCK_NS;
 
 /// The part of the chance of a false breach that the count of unanswered requests has; the guards share the rest.
 const OF_UNANSWERED: f64 = 0.1;

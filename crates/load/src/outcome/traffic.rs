@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub use self::noise::Noise;
 use crate::guard::Ages;
 
+/// How long a block of slices is at least, ns: a tenth of a second, less what a timer may be early. Guards judge such blocks, too.
+pub(crate) const LEAST_BLOCK_NS: u64 = 90_000_000;
+
 /// What came to a server by itself during a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]

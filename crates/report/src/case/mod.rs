@@ -1,7 +1,6 @@
 //! A study: as terminal text, as a page, and for programs.
 
 pub mod compare_text;
-pub(crate) mod contrast_cells;
 pub mod control_words;
 pub(crate) mod drawings;
 mod environment_text;

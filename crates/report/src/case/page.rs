@@ -1,4 +1,7 @@
-//! What a page of the report is.
+//! What a page of the report is, and what several of them contain.
+
+pub mod contrast_cells;
+pub mod interval_note;
 
 use crate::{CaseView, Html};
 

@@ -16,11 +16,7 @@ pub mod search;
 pub mod summary;
 pub mod time;
 
-use study::Evidence;
-
-use crate::Html;
 pub use crate::case::page::{About, Page};
-use crate::case::result_words;
 
 /// All pages in the order of the report. A new page is one file in this folder and one line here.
 pub static ALL: &[&dyn Page] = &[
@@ -40,13 +36,6 @@ pub static ALL: &[&dyn Page] = &[
     &repeat::Repeat,
     &methods::Methods,
 ];
-
-/// That an interval leaves out 0 beside a verdict that shows no difference.
-fn note(html: &mut Html, evidence: &Evidence, surprising: &[String]) {
-    if let Some(words) = result_words::surprising_intervals(evidence, surprising) {
-        html.element("p", &[("class", &"caption")], words);
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{MetricSlice, SliceSums};
-use crate::guard::LEAST_BLOCK_NS;
+use super::{LEAST_BLOCK_NS, MetricSlice, SliceSums};
 
 /// How exactly a mean is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

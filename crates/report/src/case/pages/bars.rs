@@ -4,9 +4,10 @@ mod data;
 
 use study::{Contrast, Evidence};
 
-use super::{About, Page, note};
+use super::{About, Page};
 use crate::case::drawings::{Kind, bars};
 use crate::case::heat::{self, Heat, SHADES_FROM};
+use crate::case::page::interval_note::note;
 use crate::case::result_fields::{self, Subject};
 use crate::case::result_words;
 use crate::markup::blocks::{self, table};

@@ -1,6 +1,7 @@
 //! Effects of several factors and their interactions, and figures that decide nothing.
 
-use super::{About, Page, note};
+use super::{About, Page};
+use crate::case::page::interval_note::note;
 use crate::case::result_fields::{self, Compared};
 use crate::case::result_words;
 use crate::{CaseView, Html};

@@ -7,9 +7,10 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use super::{About, Page, note};
+use super::{About, Page};
 use crate::case::drawings::bars;
 use crate::case::heat::{self, interrupt_share};
+use crate::case::page::interval_note::note;
 use crate::case::result_words;
 use crate::map::picture::{self, Bar};
 use crate::markup::blocks::legend;

@@ -3,9 +3,9 @@
 use study::evidence::ArmSummary;
 use study::{Evidence, Facts};
 
-use crate::case::contrast_cells;
 use crate::case::drawings::bars;
 use crate::case::heat::Heat;
+use crate::case::page::contrast_cells;
 use crate::markup::data_link::{Cell, data_link};
 use crate::{Html, number};
 

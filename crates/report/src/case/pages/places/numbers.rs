@@ -7,7 +7,7 @@ use study::Facts;
 
 use super::placements::Tried;
 use super::{Shown, words};
-use crate::case::contrast_cells;
+use crate::case::page::contrast_cells;
 use crate::case::result_words;
 use crate::map::picture::Overlay;
 use crate::markup::blocks::table;
