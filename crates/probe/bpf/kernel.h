@@ -20,7 +20,8 @@ typedef long long s64;
 #define SEC(name) __attribute__((section(name), used))
 /*
  * A rare path is a function of its own (__noinline __cold), out of line from what runs at each event: the hot code then lies close
- * together in memory and keeps more in registers.
+ * together in memory and keeps more in registers. Every function that is not inlined is __cold: the others would come into another section, and
+ * aya-obj 0.3 (relocation.rs, linked_functions) takes functions at the same offset of two sections for one and the same.
  */
 #define __cold __attribute__((cold))
 #define unlikely(condition) __builtin_expect(!!(condition), 0)

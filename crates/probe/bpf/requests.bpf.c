@@ -241,7 +241,7 @@ static __always_inline void note_address(struct listening_address *at, struct so
 }
 
 /* The place of who listens nearest to the address at which a connection came in; none where that is not the server. */
-static __noinline u32 *place_by_address(struct sock *socket)
+static __noinline __cold u32 *place_by_address(struct sock *socket)
 {
 	struct listening_address at = {};
 	u32 *place;
