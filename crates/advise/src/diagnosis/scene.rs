@@ -114,6 +114,18 @@ impl<'a> Scene<'a> {
         taken
     }
 
+    /// How often a kind of interrupt came on these CPUs while the server ran there; `None` where that kind is not counted on this machine.
+    pub fn interrupts_on_target(&self, source: Source, cpus: &CpuSet) -> Option<u64> {
+        let all = self.situation.account.iter().flat_map(|account| &account.cpus);
+        let of_cpu = |cpu: &'a CpuAccount| {
+            let seen = cpu.sources.iter().find(|(known, _)| *known == source)?.1;
+            Some((cpu.cpu, seen.on_target.count))
+        };
+        let counted: Vec<(u32, u64)> = all.filter_map(of_cpu).collect();
+        let here = counted.iter().filter(|(cpu, _)| cpus.contains(*cpu));
+        (!counted.is_empty()).then(|| here.map(|(_, count)| count).sum())
+    }
+
     /// Events a second of the window.
     pub fn per_s(&self, count: u64) -> f64 {
         if self.situation.window_s > 0.0 { count as f64 / self.situation.window_s } else { 0.0 }

@@ -1,6 +1,7 @@
 //! Packets are received on the server's CPU.
 
 use machine::Missing;
+use machine::devices::{Device, Queue};
 use machine::wording::{per_second, percent, plural};
 use probe::account::Source;
 
@@ -25,8 +26,9 @@ static ABOUT: About = About {
     costs: Costs::CpuAccess,
     docs: "Packets are worked off (softirq NET_RX) on a CPU of the server: it follows the card's line, or RPS hands it over from another \
            CPU. Loopback packets between the server and its clients are work of their own, done where the sender runs: they are cost and \
-           no theft, and no line can be moved. Distinguished by the interfaces that packets came through, by wake-ups of RPS \
-           (softnet_stat), and by how many segments the server's own namespace sent. Where to look next: the card's queues and lines \
+           no theft, and no line can be moved. Distinguished by the interfaces that packets came through, by how many segments the server's \
+           own namespace sent, and, for RPS, by the interrupts with which another CPU asks for it (softnet_stat, function-call \
+           interrupts): a run while the server has the CPU, without such an interrupt, is that of its own answers. Where to look next: the card's queues and lines \
            (pinwise map), rps_cpus of the interface.",
 };
 
@@ -44,8 +46,11 @@ impl Rule for ReceiveWork {
         if share < MATTERS {
             return Looked::Fine;
         }
-        if let Some(cause) = steered(scene, &taken, share) {
-            return Looked::Found(vec![cause]);
+        if let Some(handed) = Handed::over(scene, &taken) {
+            let share = scene.time.share(handed.ns);
+            if share >= MATTERS {
+                return Looked::Found(vec![steered(scene, &taken, &handed, share)]);
+            }
         }
         if scene.interfaces().next().is_none() {
             let why = "packets by interface were not counted, so that its own are not known from others";
@@ -72,13 +77,42 @@ fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
     }
 }
 
-/// RPS hands packets over to the server's CPU.
-fn steered(scene: &Scene<'_>, taken: &Taken, share: f64) -> Option<Cause> {
-    let handed = |cpu| scene.situation.observation.rate("network", "received rps", cpu).unwrap_or(0.0);
-    let handed_per_s: f64 = taken.cpus.iter().map(handed).sum();
-    if handed_per_s < STEERED * scene.per_s(taken.count) || handed_per_s < 1.0 {
-        return None;
+/// Receive work that RPS hands over to the server's CPUs.
+struct Handed {
+    /// How often another CPU asked for it, 1/s.
+    per_s: f64,
+    /// What it took from the server, ns.
+    ns: f64,
+}
+
+impl Handed {
+    /// Of the receive work on the server's CPUs, that which others asked for; `None` where that is next to nothing.
+    fn over(scene: &Scene<'_>, taken: &Taken) -> Option<Self> {
+        let of_cpu = |cpu| scene.situation.observation.rate("network", "received rps", cpu).unwrap_or(0.0);
+        let per_s: f64 = taken.cpus.iter().map(of_cpu).sum();
+        if per_s < STEERED * scene.per_s(taken.count) || per_s < 1.0 {
+            return None;
+        }
+        // Each of them comes with an interrupt. One that wakes an idle CPU takes nothing from the server; runs without one, while the server
+        // has the CPU, are those of what it sends over the loopback interface.
+        let on_target = match scene.interrupts_on_target(Source::CallFunctionSingle, &taken.cpus) {
+            Some(asked_for) => part(asked_for, taken.on_target) * taken.on_target_ns,
+            None => taken.on_target_ns,
+        };
+        let waiting_ns = taken.ns - taken.on_target_ns;
+        let asked_for = (per_s * scene.situation.window_s) as u64;
+        let waiting = part(asked_for, taken.count.saturating_sub(taken.on_target)) * waiting_ns;
+        Some(Self { per_s, ns: on_target + waiting })
     }
+}
+
+/// What part of so many runs these are, at most all.
+fn part(of_these: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { (of_these as f64 / all as f64).min(1.0) }
+}
+
+/// RPS hands packets over to the server's CPU.
+fn steered(scene: &Scene<'_>, taken: &Taken, handed: &Handed, share: f64) -> Cause {
     let steers = scene.situation.machine.devices.iter().find(|device| {
         let queues = device.queues.iter().filter_map(|queue| queue.rps_cpus.as_ref());
         queues.into_iter().any(|cpus| !cpus.intersection(&taken.cpus).is_empty())
@@ -91,36 +125,34 @@ fn steered(scene: &Scene<'_>, taken: &Taken, share: f64) -> Option<Cause> {
     let claim = format!("Receive work {name} is steered onto {word} {cpus}, where the server runs (RPS)");
     let cause = Cause::seen(ABOUT.id, subject, share, claim)
         .because(format!(
-            "softirq NET_RX took {} of the server's time; other CPUs handed packets over {}",
+            "packets that other CPUs handed over ({}) took {} of the server's time; all receive work there (softirq NET_RX) took {}",
+            per_second(handed.per_s),
             percent(share),
-            per_second(handed_per_s)
+            percent(scene.time.share(taken.ns))
         ))
-        .figure("handed_over_per_s", handed_per_s)
-        .figure("taken_s", taken.ns / 1e9);
-    let spare = scene.spare();
-    let remedy = match steers {
-        Some(device) => {
-            let words = match spare.is_empty() {
-                true => "Leave it where the packets arrive".to_string(),
-                false => format!(
-                    "Steer it to {} {spare}, or leave it where the packets arrive",
-                    plural("CPU", spare.len())
-                ),
-            };
-            let queue = device
-                .queues
-                .iter()
-                .find(|queue| queue.rps_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty()))?;
-            Remedy::set(
-                words,
-                "rps-cpus",
-                format!("{}/{}", device.name, queue.name),
-                if spare.is_empty() { "none".to_string() } else { spare.to_string() },
-            )
-        }
-        None => Remedy::by_hand("Look at rps_cpus of the interfaces in other network namespaces"),
+        .figure("handed_over_per_s", handed.per_s)
+        .figure("taken_s", handed.ns / 1e9);
+    cause.remedy(steered_elsewhere(scene, steers))
+}
+
+/// To have RPS hand them over to CPUs that the server does not use.
+fn steered_elsewhere(scene: &Scene<'_>, steers: Option<&Device>) -> Remedy {
+    let steered = steers.and_then(|device| {
+        let is_steered = |queue: &Queue| queue.rps_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty());
+        Some((device, device.queues.iter().find(|queue| is_steered(queue))?))
+    });
+    let Some((device, queue)) = steered else {
+        return Remedy::by_hand("Look at rps_cpus of the interfaces in other network namespaces");
     };
-    Some(cause.remedy(remedy))
+    let spare = scene.spare();
+    let (words, cpus) = match spare.is_empty() {
+        true => ("Leave it where the packets arrive".to_string(), "none".to_string()),
+        false => {
+            let word = plural("CPU", spare.len());
+            (format!("Steer it to {word} {spare}, or leave it where the packets arrive"), spare.to_string())
+        }
+    };
+    Remedy::set(words, "rps-cpus", format!("{}/{}", device.name, queue.name), cpus)
 }
 
 /// Packets of a card, or of other local processes.
@@ -169,5 +201,90 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
                 .figure("runs_per_s", per_s)
                 .remedy(Remedy::by_hand("Find out who sends them: packets between local interfaces are processed where the sender runs; keep the sender off these CPUs (knob process-affinity)"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::CpuSet;
+    use probe::Situation;
+    use probe::account::{Interruptions, Stretches};
+
+    use super::*;
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
+
+    fn stretches(count: u64, total_ns: u64) -> Stretches {
+        Stretches { count, total_ns, ..Stretches::default() }
+    }
+
+    /// A server whose CPU receives packets over lo, steered there: 24,400 while it had the CPU, for which another asked so often then, and 19,800
+    /// while it waited, in which it took so long. All handed over were 24,396.
+    fn steered_on_lo(asked_for: u64, while_waiting_ns: u64) -> Situation {
+        let mut seen = situation()
+            .counted("network", "received lo", 48_800)
+            .counted("network", "segments sent", 48_800)
+            .counted_on("network", "received rps", 1, 24_396);
+        let received = Interruptions {
+            on_target: stretches(24_400, SECOND / 6),
+            while_waiting: stretches(19_800, while_waiting_ns),
+            ..Interruptions::default()
+        };
+        let called = Interruptions { on_target: stretches(asked_for, 5_000), ..Interruptions::default() };
+        let cpus = &mut seen.account.as_mut().unwrap().cpus;
+        let cpu = cpus.iter_mut().find(|cpu| cpu.cpu == 1).unwrap();
+        let of = [(Source::SoftirqNetRx, received), (Source::CallFunctionSingle, called)];
+        cpu.sources = of.into_iter().collect();
+        seen
+    }
+
+    fn looked(seen: &Situation) -> Looked {
+        ReceiveWork.examine(&Scene::of(seen).unwrap())
+    }
+
+    fn cost(looked: &Looked) -> Option<f64> {
+        match looked {
+            Looked::Found(causes) => causes[0].share,
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn packets_that_are_handed_over_while_the_server_sleeps_do_not_make_its_own_answers_a_cost_of_steering() {
+        let seen = looked(&steered_on_lo(5, 0));
+        assert!(matches!(&seen, Looked::OwnWork(work) if work.what.contains("on lo")), "{seen:?}");
+    }
+
+    #[test]
+    fn what_the_server_waits_behind_is_charged_to_steering_and_its_own_answers_are_not() {
+        let seen = steered_on_lo(5, SECOND / 20);
+        let (all, charged) = (SECOND as f64 / 20.0, cost(&looked(&seen)).unwrap());
+        let scene = Scene::of(&seen).unwrap();
+        let (least, most) = (scene.time.share(all), scene.time.share(all + SECOND as f64 / 1000.0));
+        assert!((least..=most).contains(&charged), "{charged}: {least} to {most}");
+    }
+
+    #[test]
+    fn runs_that_interrupt_the_server_are_charged_to_steering_as_many_as_others_asked_for() {
+        let half = steered_on_lo(12_200, 0);
+        let charged = cost(&looked(&half)).unwrap();
+        let expected = Scene::of(&half).unwrap().time.share(SECOND as f64 / 12.0);
+        assert!((charged / expected - 1.0).abs() < 0.01, "{charged}: {expected}");
+    }
+
+    #[test]
+    fn where_interrupts_of_other_cpus_are_not_counted_all_of_it_may_be_theirs() {
+        let mut seen = steered_on_lo(5, 0);
+        let cpus = &mut seen.account.as_mut().unwrap().cpus;
+        let cpu = cpus.iter_mut().find(|cpu| cpu.cpu == 1).unwrap();
+        cpu.sources = cpu
+            .sources
+            .iter()
+            .filter(|(of, _)| *of == Source::SoftirqNetRx)
+            .map(|(of, seen)| (of, seen.clone()))
+            .collect();
+        let scene = Scene::of(&seen).unwrap();
+        let taken = scene.taken_by(Source::SoftirqNetRx);
+        let handed = Handed::over(&scene, &taken).unwrap();
+        assert_eq!((handed.ns, taken.cpus), (taken.ns, CpuSet::single(1)));
     }
 }
