@@ -30,7 +30,7 @@ pub fn case(study: &Resolved, dir: &Path) -> Result<Case, Fault> {
 /// Runs what there is time for. `interrupted` is checked before each trial.
 ///
 /// # Errors
-/// A server or load that fails: then the study would, too. An interruption.
+/// A server or load that fails in every trial: then the study would, too, which goes on where only some arms fail. An interruption.
 pub fn run(
     case: &mut Case,
     trials: &mut dyn Trials,
@@ -38,13 +38,79 @@ pub fn run(
 ) -> Result<Vec<Trial>, Fault> {
     let began = Instant::now();
     let order = case.study.order.clone();
+    let mut fault = None;
     for (block, round) in order.iter().enumerate() {
         for (position, at) in round.iter().enumerate() {
             if block > 0 && began.elapsed() > LONGEST {
-                return Ok(case.trials.clone());
+                return ended(case, fault);
             }
-            short_trials::one(case, trials, (block, position, *at), interrupted)?;
+            fault = short_trials::one(case, trials, (block, position, *at), interrupted)?.or(fault);
         }
     }
-    Ok(case.trials.clone())
+    ended(case, fault)
+}
+
+/// The trials that were run; the fault where none of them has figures.
+fn ended(case: &Case, fault: Option<Fault>) -> Result<Vec<Trial>, Fault> {
+    match fault {
+        Some(fault) if case.trials.iter().all(|trial| trial.failed.is_some()) => Err(fault),
+        _ => Ok(case.trials.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use machine::Class;
+
+    use super::*;
+    use crate::arm::tests::alike;
+    use crate::engine::Planned;
+    use crate::engine::prepare::resolve;
+    use crate::recipe::Recipe;
+
+    /// A load that comes up with the server on some CPUs only.
+    struct Simulated {
+        fails: fn(u32) -> bool,
+    }
+
+    impl Trials for Simulated {
+        fn run(&mut self, planned: &Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
+            if planned.arm.placement.server_cpus.iter().flat_map(|cpus| cpus.iter()).any(self.fails) {
+                return Err(Fault::new(
+                    Class::WorkloadFailed,
+                    "load",
+                    "publishers are blocked",
+                    "see its log",
+                ));
+            }
+            let figures = BTreeMap::from([("requests_per_s".to_string(), 1000.0)]);
+            let Planned { index, block, position, attempt, arm, .. } = *planned;
+            Ok(Trial { index, block, position, attempt, arm: arm.name.clone(), figures, ..Trial::default() })
+        }
+    }
+
+    fn piloted(fails: fn(u32) -> bool) -> Result<Vec<Trial>, Fault> {
+        let dir = tempfile::tempdir().unwrap();
+        let study = resolve(Recipe { seed: Some(1), ..Recipe::default() }, &alike(4)).unwrap();
+        let mut case = case(&study, dir.path()).unwrap();
+        run(&mut case, &mut Simulated { fails }, &|| false)
+    }
+
+    #[test]
+    fn an_arm_that_fails_does_not_end_a_study_before_it_begins() {
+        let trials = piloted(|cpu| cpu == 0).unwrap();
+        let (failed, measured): (Vec<&Trial>, Vec<&Trial>) =
+            trials.iter().partition(|trial| trial.failed.is_some());
+        assert!(!failed.is_empty() && !measured.is_empty(), "{trials:?}");
+        assert!(failed.iter().all(|trial| trial.failed.as_ref().unwrap().contains("publishers are blocked")));
+        assert!(measured.iter().all(|trial| trial.figures["requests_per_s"] > 0.0));
+    }
+
+    #[test]
+    fn a_study_whose_every_arm_fails_is_not_begun() {
+        let fault = piloted(|_| true).unwrap_err();
+        assert_eq!((fault.class, fault.cause.as_str()), (Class::WorkloadFailed, "publishers are blocked"));
+    }
 }

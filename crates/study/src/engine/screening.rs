@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use machine::{Class, Fault, Machine};
+use machine::{Fault, Machine};
 
-use super::{Planned, Trials, short_trials};
+use super::{Trials, short_trials};
 use crate::arm::Arm;
 use crate::case::{Case, Resolved};
 use crate::screening::{self, Screening};
@@ -51,18 +51,8 @@ fn round(
     let before = case.trials.len();
     let mut fault = None;
     for (position, at) in order.iter().enumerate() {
-        match short_trials::one(case, trials, (block, position, *at), interrupted) {
-            Ok(()) => {}
-            // The CPU is named as one that was not screened.
-            Err(failed) if failed.class == Class::WorkloadFailed => {
-                let arm = &case.study.arms[*at].clone();
-                let planned =
-                    Planned { index: case.trials.len(), block, position, attempt: 0, arm, observed: false };
-                case.append(super::failed(&planned, &failed))?;
-                fault = Some(failed);
-            }
-            Err(other) => return Err(other),
-        }
+        // The CPU of a trial that fails is named as one that was not screened.
+        fault = short_trials::one(case, trials, (block, position, *at), interrupted)?.or(fault);
         progress(position + 1, order.len());
     }
     match fault {
@@ -75,8 +65,11 @@ fn round(
 mod tests {
     use std::collections::BTreeMap;
 
+    use machine::Class;
+
     use super::*;
     use crate::arm::tests::alike;
+    use crate::engine::Planned;
     use crate::engine::prepare::resolve;
     use crate::recipe::Recipe;
     use crate::trial::Trial;

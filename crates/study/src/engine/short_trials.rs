@@ -37,16 +37,17 @@ pub(super) fn case(
     )
 }
 
-/// Runs one trial of the arm at `at` and keeps it in the case. `interrupted` is checked before.
+/// Runs one trial of the arm at `at` and keeps it in the case. A server or load that fails is kept as a trial without figures, as in a study, and
+/// returned. `interrupted` is checked before.
 ///
 /// # Errors
-/// A server or load that fails; an interruption.
+/// An interruption; anything else that ends a study.
 pub(super) fn one(
     case: &mut Case,
     trials: &mut dyn Trials,
     (block, position, at): (usize, usize, usize),
     interrupted: &dyn Fn() -> bool,
-) -> Result<(), Fault> {
+) -> Result<Option<Fault>, Fault> {
     if interrupted() {
         let cause = "stopped before its first block; nothing was measured yet";
         return Err(Fault::new(Class::Interrupted, "study", cause, "run it again"));
@@ -55,6 +56,11 @@ pub(super) fn one(
     let planned =
         Planned { index: case.trials.len(), block, position, attempt: 0, arm: &arm, observed: false };
     let dir = case.trial_dir(planned.index);
-    let trial = trials.run(&planned, &dir)?;
-    case.append(trial)
+    let (trial, fault) = match trials.run(&planned, &dir) {
+        Ok(trial) => (trial, None),
+        Err(fault) if fault.class == Class::WorkloadFailed => (super::failed(&planned, &fault), Some(fault)),
+        Err(fault) => return Err(fault),
+    };
+    case.append(trial)?;
+    Ok(fault)
 }

@@ -208,14 +208,10 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
 mod tests {
     use machine::CpuSet;
     use probe::Situation;
-    use probe::account::{Interruptions, Stretches};
+    use probe::account::{Interruptions, Part};
 
     use super::*;
     use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
-
-    fn stretches(count: u64, total_ns: u64) -> Stretches {
-        Stretches { count, total_ns, ..Stretches::default() }
-    }
 
     /// A server whose CPU receives packets over lo, steered there: 24,400 while it had the CPU, for which another asked so often then, and 19,800
     /// while it waited, in which it took so long. All handed over were 24,396.
@@ -225,11 +221,12 @@ mod tests {
             .counted("network", "segments sent", 48_800)
             .counted_on("network", "received rps", 1, 24_396);
         let received = Interruptions {
-            on_target: stretches(24_400, SECOND / 6),
-            while_waiting: stretches(19_800, while_waiting_ns),
+            on_target: Part { count: 24_400, total_ns: SECOND / 6 },
+            while_waiting: Part { count: 19_800, total_ns: while_waiting_ns },
             ..Interruptions::default()
         };
-        let called = Interruptions { on_target: stretches(asked_for, 5_000), ..Interruptions::default() };
+        let on_target = Part { count: asked_for, total_ns: 5_000 };
+        let called = Interruptions { on_target, ..Interruptions::default() };
         let cpus = &mut seen.account.as_mut().unwrap().cpus;
         let cpu = cpus.iter_mut().find(|cpu| cpu.cpu == 1).unwrap();
         let of = [(Source::SoftirqNetRx, received), (Source::CallFunctionSingle, called)];
