@@ -1,7 +1,7 @@
 //! Packets are received on the server's CPU.
 
 use machine::Missing;
-use machine::devices::{Device, Queue};
+use machine::devices::{Device, DeviceKind, Queue};
 use machine::wording::{per_second, percent, plural};
 use probe::account::Source;
 
@@ -28,8 +28,10 @@ static ABOUT: About = About {
            CPU. Loopback packets between the server and its clients are work of their own, done where the sender runs: they are cost and \
            no theft, and no line can be moved. Distinguished by the interfaces that packets came through, by how many segments the server's \
            own namespace sent, and, for RPS, by the interrupts with which another CPU asks for it (softnet_stat, function-call \
-           interrupts): a run while the server has the CPU, without such an interrupt, is that of its own answers. Where to look next: the card's queues and lines \
-           (pinwise map), rps_cpus of the interface.",
+           interrupts): a run while the server has the CPU, without such an interrupt, is that of what it sends to local processes. Where \
+           runs of both kinds come, the cost of steering is known by its upper bound only, and the cause is possible. Where no line of a \
+           card is served on these CPUs, what comes there is the server's own, too (containers: veth, bridges). Where to look next: the \
+           card's queues and lines (pinwise map), rps_cpus of the interface.",
 };
 
 impl Rule for ReceiveWork {
@@ -59,6 +61,10 @@ impl Rule for ReceiveWork {
         if is_own_loopback(scene, &taken) {
             return Looked::OwnWork(OwnWork { rule: ABOUT.id, what: "its own packets on lo".into(), share });
         }
+        if is_sent_there(scene, &taken) {
+            let what = "its own packets to local interfaces".into();
+            return Looked::OwnWork(OwnWork { rule: ABOUT.id, what, share });
+        }
         Looked::Found(vec![received(scene, &taken, share)])
     }
 }
@@ -77,12 +83,28 @@ fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
     }
 }
 
+/// Whether no card is served on the CPUs where packets were received: then whoever runs there has sent them, through virtual interfaces (veth,
+/// bridges, tunnels), and nearly all of it came while the server ran. Not where a card's lines are not known, or who they are served by.
+fn is_sent_there(scene: &Scene<'_>, taken: &Taken) -> bool {
+    let devices = &scene.situation.machine.devices;
+    let mut cards = devices.iter().filter(|device| device.kind == DeviceKind::Net && !device.is_virtual);
+    let is_elsewhere = |irq: &u32| {
+        let served = line(scene, *irq).and_then(|line| line.effective.as_ref());
+        served.is_some_and(|cpus| cpus.intersection(&taken.cpus).is_empty())
+    };
+    let all_elsewhere = cards.all(|card| !card.irqs.is_empty() && card.irqs.iter().all(is_elsewhere));
+    !devices.is_empty() && all_elsewhere && taken.on_target_ns >= MOSTLY * taken.ns
+}
+
 /// Receive work that RPS hands over to the server's CPUs.
 struct Handed {
     /// How often another CPU asked for it, 1/s.
     per_s: f64,
     /// What it took from the server, ns.
     ns: f64,
+    /// Whether that is an upper bound: other runs are among it, such as those of what the server sends to local processes, which take longer
+    /// since they wake them.
+    is_bound: bool,
 }
 
 impl Handed {
@@ -94,15 +116,14 @@ impl Handed {
             return None;
         }
         // Each of them comes with an interrupt. One that wakes an idle CPU takes nothing from the server; runs without one, while the server
-        // has the CPU, are those of what it sends over the loopback interface.
-        let on_target = match scene.interrupts_on_target(Source::CallFunctionSingle, &taken.cpus) {
-            Some(asked_for) => part(asked_for, taken.on_target) * taken.on_target_ns,
-            None => taken.on_target_ns,
-        };
-        let waiting_ns = taken.ns - taken.on_target_ns;
+        // has the CPU, are those of what it sends to local processes.
+        let of_target = scene.interrupts_on_target(Source::CallFunctionSingle, &taken.cpus);
+        let interrupting = of_target.map_or(1.0, |asked_for| part(asked_for, taken.on_target));
         let asked_for = (per_s * scene.situation.window_s) as u64;
-        let waiting = part(asked_for, taken.count.saturating_sub(taken.on_target)) * waiting_ns;
-        Some(Self { per_s, ns: on_target + waiting })
+        let waited_behind = part(asked_for, taken.count.saturating_sub(taken.on_target));
+        let ns = interrupting * taken.on_target_ns + waited_behind * (taken.ns - taken.on_target_ns);
+        let is_bound = of_target.is_none() || interrupting < MOSTLY || waited_behind < MOSTLY;
+        Some(Self { per_s, ns, is_bound })
     }
 }
 
@@ -123,9 +144,13 @@ fn steered(scene: &Scene<'_>, taken: &Taken, handed: &Handed, share: f64) -> Cau
         None => (Subject::Server, "of an interface that is not seen here".into()),
     };
     let claim = format!("Receive work {name} is steered onto {word} {cpus}, where the server runs (RPS)");
-    let cause = Cause::seen(ABOUT.id, subject, share, claim)
+    let (cause, at_most) = match handed.is_bound {
+        true => (Cause::possible(ABOUT.id, subject, claim).at_most(share), "at most "),
+        false => (Cause::seen(ABOUT.id, subject, share, claim), ""),
+    };
+    let cause = cause
         .because(format!(
-            "packets that other CPUs handed over ({}) took {} of the server's time; all receive work there (softirq NET_RX) took {}",
+            "packets that other CPUs handed over ({}) took {at_most}{} of the server's time; all receive work there (softirq NET_RX) took {}",
             per_second(handed.per_s),
             percent(share),
             percent(scene.time.share(taken.ns))
@@ -207,10 +232,12 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
 #[cfg(test)]
 mod tests {
     use machine::CpuSet;
+    use machine::irqs::Irq;
     use probe::Situation;
     use probe::account::{Interruptions, Part};
 
     use super::*;
+    use crate::diagnosis::cause::Certainty;
     use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
     /// A server whose CPU receives packets over lo, steered there: 24,400 while it had the CPU, for which another asked so often then, and 19,800
@@ -238,9 +265,13 @@ mod tests {
         ReceiveWork.examine(&Scene::of(seen).unwrap())
     }
 
-    fn cost(looked: &Looked) -> Option<f64> {
+    /// What steering is said to cost at most: its cost is not known among packets of local processes.
+    fn bound(looked: &Looked) -> Option<f64> {
         match looked {
-            Looked::Found(causes) => causes[0].share,
+            Looked::Found(causes) => {
+                assert_eq!((causes[0].share, causes[0].certainty), (None, Certainty::Possible));
+                causes[0].share_at_most
+            }
             _ => None,
         }
     }
@@ -252,20 +283,52 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_waits_behind_is_charged_to_steering_and_its_own_answers_are_not() {
+    fn what_the_server_waits_behind_may_be_steerings_and_its_own_answers_are_not() {
         let seen = steered_on_lo(5, SECOND / 20);
-        let (all, charged) = (SECOND as f64 / 20.0, cost(&looked(&seen)).unwrap());
+        let (all, charged) = (SECOND as f64 / 20.0, bound(&looked(&seen)).unwrap());
         let scene = Scene::of(&seen).unwrap();
         let (least, most) = (scene.time.share(all), scene.time.share(all + SECOND as f64 / 1000.0));
         assert!((least..=most).contains(&charged), "{charged}: {least} to {most}");
     }
 
     #[test]
-    fn runs_that_interrupt_the_server_are_charged_to_steering_as_many_as_others_asked_for() {
+    fn of_runs_that_interrupt_the_server_as_many_may_be_steerings_as_others_asked_for() {
         let half = steered_on_lo(12_200, 0);
-        let charged = cost(&looked(&half)).unwrap();
+        let charged = bound(&looked(&half)).unwrap();
         let expected = Scene::of(&half).unwrap().time.share(SECOND as f64 / 12.0);
         assert!((charged / expected - 1.0).abs() < 0.01, "{charged}: {expected}");
+    }
+
+    #[test]
+    fn where_nearly_all_runs_were_asked_for_their_cost_was_seen() {
+        let Looked::Found(causes) = looked(&steered_on_lo(24_400, 0)) else { panic!("nothing is found") };
+        let seen = steered_on_lo(24_400, 0);
+        let all = Scene::of(&seen).unwrap().time.share(SECOND as f64 / 6.0);
+        assert!((causes[0].share.unwrap() / all - 1.0).abs() < 0.01, "{causes:?}");
+    }
+
+    /// A server in a container: packets come through a veth that is called as the host's card, whose line is served on `cpu`.
+    fn in_a_container(cpu: u32) -> Situation {
+        let mut seen = situation().counted("network", "received eth0", 48_800).interrupted_by(
+            Source::SoftirqNetRx,
+            SECOND / 6,
+            24_400,
+        );
+        let card = Device { kind: DeviceKind::Net, name: "eth0".into(), irqs: vec![40], ..Device::default() };
+        seen.machine.devices.push(card);
+        let effective = Some(CpuSet::single(cpu));
+        seen.machine.irqs.push(Irq { irq: 40, name: "eth0-rx".into(), effective, ..Irq::default() });
+        seen
+    }
+
+    #[test]
+    fn what_a_server_sends_through_a_veth_is_its_own_where_no_card_is_served_on_its_cpu() {
+        let seen = looked(&in_a_container(0));
+        assert!(matches!(&seen, Looked::OwnWork(work) if work.what.contains("local interfaces")), "{seen:?}");
+        assert!(matches!(looked(&in_a_container(1)), Looked::Found(_)), "the card is served there");
+        let mut unknown = in_a_container(0);
+        unknown.machine.irqs.clear();
+        assert!(matches!(looked(&unknown), Looked::Found(_)), "nobody knows where the card is served");
     }
 
     #[test]
