@@ -5,7 +5,6 @@ use machine::devices::{Device, DeviceKind, Queue};
 use machine::wording::{per_second, percent, plural};
 use probe::account::Source;
 
-use super::device_interrupts::line;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, OwnWork, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
@@ -17,6 +16,8 @@ pub struct ReceiveWork;
 const MOSTLY: f64 = 0.9;
 /// From this share of receive runs on that another CPU asked for, receive work is steered here.
 const STEERED: f64 = 0.1;
+/// Interrupts of a card for each receive run from which on packets are the card's: one interrupt is followed by one run, or by a few.
+const FOLLOWS: f64 = 0.1;
 /// Receive runs for each segment that the namespace sends, above which they cannot be answers to the server's own.
 const OWN_AT_MOST: f64 = 1.5;
 
@@ -29,9 +30,9 @@ static ABOUT: About = About {
            no theft, and no line can be moved. Distinguished by the interfaces that packets came through, by how many segments the server's \
            own namespace sent, and, for RPS, by the interrupts with which another CPU asks for it (softnet_stat, function-call \
            interrupts): a run while the server has the CPU, without such an interrupt, is that of what it sends to local processes. Where \
-           runs of both kinds come, the cost of steering is known by its upper bound only, and the cause is possible. Where no line of a \
-           card is served on these CPUs, what comes there is the server's own, too (containers: veth, bridges). Where to look next: the \
-           card's queues and lines (pinwise map), rps_cpus of the interface.",
+           runs of both kinds come, the cost of steering is known by its upper bound only, and the cause is possible. Runs that follow \
+           neither a card's interrupt nor one of RPS are those of packets that are sent there, in containers, too (veth, bridges). Where \
+           to look next: the card's queues and lines (pinwise map), rps_cpus of the interface.",
 };
 
 impl Rule for ReceiveWork {
@@ -62,7 +63,7 @@ impl Rule for ReceiveWork {
             return Looked::OwnWork(OwnWork { rule: ABOUT.id, what: "its own packets on lo".into(), share });
         }
         if is_sent_there(scene, &taken) {
-            let what = "its own packets to local interfaces".into();
+            let what = "packets between processes of this machine".into();
             return Looked::OwnWork(OwnWork { rule: ABOUT.id, what, share });
         }
         Looked::Found(vec![received(scene, &taken, share)])
@@ -83,17 +84,27 @@ fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
     }
 }
 
-/// Whether no card is served on the CPUs where packets were received: then whoever runs there has sent them, through virtual interfaces (veth,
-/// bridges, tunnels), and nearly all of it came while the server ran. Not where a card's lines are not known, or who they are served by.
+/// Whether hardly any of it follows the line of a card: then whoever runs there has sent it, through virtual interfaces (veth, bridges,
+/// tunnels). Not by the names of interfaces, which are those of the server's network namespace: eth0 there is seldom the machine's. Not where
+/// the lines of a card are not known.
 fn is_sent_there(scene: &Scene<'_>, taken: &Taken) -> bool {
+    let are_known =
+        cards(scene).all(|card| !card.irqs.is_empty()) && !scene.situation.machine.devices.is_empty();
+    let follows: u64 = cards(scene).map(|card| interrupts(scene, card, taken)).sum();
+    are_known && (follows as f64) < FOLLOWS * taken.count as f64
+}
+
+/// Network interfaces with hardware behind them.
+fn cards<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Device> {
     let devices = &scene.situation.machine.devices;
-    let mut cards = devices.iter().filter(|device| device.kind == DeviceKind::Net && !device.is_virtual);
-    let is_elsewhere = |irq: &u32| {
-        let served = line(scene, *irq).and_then(|line| line.effective.as_ref());
-        served.is_some_and(|cpus| cpus.intersection(&taken.cpus).is_empty())
-    };
-    let all_elsewhere = cards.all(|card| !card.irqs.is_empty() && card.irqs.iter().all(is_elsewhere));
-    !devices.is_empty() && all_elsewhere && taken.on_target_ns >= MOSTLY * taken.ns
+    devices.iter().filter(|device| device.kind == DeviceKind::Net && !device.is_virtual)
+}
+
+/// How often the lines of a card interrupted the server, or kept it waiting, where packets were received.
+fn interrupts(scene: &Scene<'_>, card: &Device, taken: &Taken) -> u64 {
+    let lines = scene.situation.account.iter().flat_map(|account| &account.lines);
+    let of_card = lines.filter(|line| card.irqs.contains(&line.irq) && taken.cpus.contains(line.cpu));
+    of_card.map(|line| line.seen.on_target.count.saturating_add(line.seen.while_waiting.count)).sum()
 }
 
 /// Receive work that RPS hands over to the server's CPUs.
@@ -183,16 +194,8 @@ fn steered_elsewhere(scene: &Scene<'_>, steers: Option<&Device>) -> Remedy {
 /// Packets of a card, or of other local processes.
 fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
-    let card = scene.situation.machine.devices.iter().find(|device| {
-        let arrives = |irq: &u32| {
-            line(scene, *irq)
-                .and_then(|line| line.effective.as_ref())
-                .is_some_and(|to| !to.intersection(&taken.cpus).is_empty())
-        };
-        !device.is_virtual
-            && device.irqs.iter().any(arrives)
-            && scene.interfaces().any(|(name, per_s)| name == device.name && per_s >= 100.0)
-    });
+    let most = cards(scene).max_by_key(|card| interrupts(scene, card, taken));
+    let card = most.filter(|card| interrupts(scene, card, taken) as f64 >= FOLLOWS * taken.count as f64);
     let per_s = scene.per_s(taken.count);
     let evidence =
         format!("softirq NET_RX took {} of the server's time: {}", percent(share), per_second(per_s));
@@ -232,7 +235,6 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
 #[cfg(test)]
 mod tests {
     use machine::CpuSet;
-    use machine::irqs::Irq;
     use probe::Situation;
     use probe::account::{Interruptions, Part};
 
@@ -307,28 +309,27 @@ mod tests {
         assert!((causes[0].share.unwrap() / all - 1.0).abs() < 0.01, "{causes:?}");
     }
 
-    /// A server in a container: packets come through a veth that is called as the host's card, whose line is served on `cpu`.
-    fn in_a_container(cpu: u32) -> Situation {
-        let mut seen = situation().counted("network", "received eth0", 48_800).interrupted_by(
-            Source::SoftirqNetRx,
-            SECOND / 6,
-            24_400,
-        );
-        let card = Device { kind: DeviceKind::Net, name: "eth0".into(), irqs: vec![40], ..Device::default() };
-        seen.machine.devices.push(card);
-        let effective = Some(CpuSet::single(cpu));
-        seen.machine.irqs.push(Irq { irq: 40, name: "eth0-rx".into(), effective, ..Irq::default() });
+    /// A server in a container: packets come through a veth that is called as the host's card, whose line interrupts so often on its CPU.
+    fn in_a_container(interrupts: u64) -> Situation {
+        let mut seen = situation()
+            .counted("network", "received eth0", 48_800)
+            .interrupted_by(Source::SoftirqNetRx, SECOND / 6, 24_400)
+            .line(40, "eth0", DeviceKind::Net, SECOND / 100);
+        seen.account.as_mut().unwrap().lines[0].seen.on_target.count = interrupts;
         seen
     }
 
     #[test]
-    fn what_a_server_sends_through_a_veth_is_its_own_where_no_card_is_served_on_its_cpu() {
-        let seen = looked(&in_a_container(0));
-        assert!(matches!(&seen, Looked::OwnWork(work) if work.what.contains("local interfaces")), "{seen:?}");
-        assert!(matches!(looked(&in_a_container(1)), Looked::Found(_)), "the card is served there");
-        let mut unknown = in_a_container(0);
-        unknown.machine.irqs.clear();
-        assert!(matches!(looked(&unknown), Looked::Found(_)), "nobody knows where the card is served");
+    fn what_a_server_sends_through_a_veth_is_its_own_where_no_card_interrupts_it() {
+        let seen = looked(&in_a_container(20));
+        assert!(matches!(&seen, Looked::OwnWork(work) if work.what.contains("of this machine")), "{seen:?}");
+        let Looked::Found(causes) = looked(&in_a_container(20_000)) else {
+            panic!("the card's are not found")
+        };
+        assert_eq!(causes[0].id.subject, Subject::Interface { name: "eth0".into() });
+        let mut unknown = in_a_container(20);
+        unknown.machine.devices[0].irqs.clear();
+        assert!(matches!(looked(&unknown), Looked::Found(_)), "nobody knows which lines the card has");
     }
 
     #[test]
