@@ -15,7 +15,7 @@ const SHORT: [&str; 12] = [
     "--warm-up",
     "0.2",
     "--attempts",
-    "1",
+    "2",
     "--metric",
     "latency_mean_us",
     "--guard",
