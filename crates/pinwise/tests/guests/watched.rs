@@ -167,27 +167,6 @@ fn a_cpu_that_goes_and_comes_back_leaves_the_sums_whole() {
     assert!(rows(&sheet, "routes").iter().any(|route| route["from"] == 3), "{:#}", sheet["routes"]);
 }
 
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn why_a_tick_goes_on_is_reported() {
-    let Some(guest) = guest::like("plain") else { return };
-    let outcome = guest::run(
-        &guest.cmdline("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3"),
-        &format!(
-            "{FUNCTIONS}
-            on 2 \"$spin\"; on 3 \"$spin\"; on 3 \"$spin\"
-            sleep 1
-            pinwise watch --cpu 2-3 --for 5s --format json > sheet"
-        ),
-    );
-    let sheet = sheet(&outcome, "sheet");
-    let ticks = |number_: u64| cpu(&sheet, number_)["sources"]["tick"]["count"].as_u64().unwrap_or(0);
-    // One task alone has no tick; two of them need it, and the scheduler is the reason.
-    assert!(ticks(2) * 5 < ticks(3), "{} {}", ticks(2), ticks(3));
-    let kept = cpu(&sheet, 3)["tick_kept"].as_array().unwrap();
-    assert_eq!(kept[0]["dependency"], "SCHED", "{kept:#?}");
-}
-
 /// Fills more than there is memory for; on request it touches pages one after the other, each after it has asked mincore(2) (27 on x86-64)
 /// whether that page is in memory, and prints how many were not. What of the program itself was swapped out meanwhile is back after the first
 /// pages, which do not count.
@@ -255,9 +234,30 @@ fn with_rtla() -> Option<Guest> {
     Some(guest::like("plain")?.kernel("rt-amd64").program(rtla).limit(Duration::from_secs(240)))
 }
 
-/// `make soak`: what comes back from swap, and beside tracers of the kernel.
+/// `make soak`: why a tick goes on (in CI `pinwise ticks` is asked, in `tick`), what comes back from swap, and beside tracers of the kernel.
 mod soak {
     use super::*;
+
+    #[test]
+    #[ignore = "boots guests under QEMU; run by `make soak`"]
+    fn why_a_tick_goes_on_is_reported() {
+        let Some(guest) = guest::like("plain") else { return };
+        let outcome = guest::run(
+            &guest.cmdline("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3"),
+            &format!(
+                "{FUNCTIONS}
+                on 2 \"$spin\"; on 3 \"$spin\"; on 3 \"$spin\"
+                sleep 1
+                pinwise watch --cpu 2-3 --for 5s --format json > sheet"
+            ),
+        );
+        let sheet = sheet(&outcome, "sheet");
+        let ticks = |number_: u64| cpu(&sheet, number_)["sources"]["tick"]["count"].as_u64().unwrap_or(0);
+        // One task alone has no tick; two of them need it, and the scheduler is the reason.
+        assert!(ticks(2) * 5 < ticks(3), "{} {}", ticks(2), ticks(3));
+        let kept = cpu(&sheet, 3)["tick_kept"].as_array().unwrap();
+        assert_eq!(kept[0]["dependency"], "SCHED", "{kept:#?}");
+    }
 
     #[test]
     #[ignore = "boots guests under QEMU; run by `make soak`"]
