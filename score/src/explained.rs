@@ -13,7 +13,7 @@ use crate::stage::{self, Scene, Undo};
 
 /// How long the load of a trial runs unless the scenario says otherwise, s.
 const LOAD_S: f64 = 0.7;
-/// Where they report it, in JSON.
+/// Where loads report their figure, in JSON.
 pub const FIGURE: &str = "/outcome/figures/requests_per_s";
 
 /// What one explanation claims, in its order.
@@ -58,8 +58,7 @@ fn why_not(scenario: &Scenario) -> Option<&'static str> {
     if scripts.any(|script| script.contains("$SERVER_PID") || script.contains("$LOAD_PID")) {
         return Some("its cause is about one process, and each trial has its own");
     }
-    let mut loads = [load].into_iter().chain(load_without);
-    loads.any(|load| !load.contains(ENDLESS)).then_some("its load reports no figure")
+    scenario.not_endless().map(|_| "its load reports no figure")
 }
 
 fn run_study(pinwise: &Path, folder: &Path, case: &Path) -> Result<(), String> {

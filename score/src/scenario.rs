@@ -100,6 +100,13 @@ impl Scenario {
         Ok(Self { name, folder, ..scenario })
     }
 
+    /// The key of a load that does not say [`ENDLESS`], and so reports no figure; `None` where each does.
+    pub fn not_endless(&self) -> Option<&'static str> {
+        let loads = [("load", Some(&self.load)), ("load_without", self.load_without.as_ref())];
+        let found = loads.iter().find(|(_, load)| load.is_some_and(|load| !load.contains(ENDLESS)));
+        found.map(|(key, _)| *key)
+    }
+
     /// Whether what it says has an effect.
     fn check(&self) -> Result<(), String> {
         let Some(trial_s) = self.trial_s else { return Ok(()) };
@@ -107,9 +114,8 @@ impl Scenario {
         if !is_length {
             return Err(format!("trial_s = {trial_s} is no length of a trial: write seconds above 0"));
         }
-        let loads = [("load", Some(&self.load)), ("load_without", self.load_without.as_ref())];
-        match loads.iter().find(|(_, load)| load.is_some_and(|load| !load.contains(ENDLESS))) {
-            Some((key, _)) => Err(format!(
+        match self.not_endless() {
+            Some(key) => Err(format!(
                 "trial_s has no effect: {key} does not say `{ENDLESS}`, which a trial replaces; write that there, or remove trial_s"
             )),
             None => Ok(()),

@@ -1,5 +1,7 @@
 //! Capabilities of the calling thread (capabilities(7)).
 
+use machine::procfs::pid_status;
+
 /// CAP_SYS_ADMIN of include/uapi/linux/capability.h.
 pub const SYS_ADMIN: u32 = 21;
 /// CAP_SYS_NICE.
@@ -9,7 +11,5 @@ pub const SYS_NICE: u32 = 23;
 pub fn is_effective(number: u32) -> bool {
     let status = std::fs::read("/proc/thread-self/status").unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
-    let mask =
-        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & (1 << number) != 0)
+    pid_status::mask(&status, "CapEff").is_some_and(|mask| mask & (1 << number) != 0)
 }

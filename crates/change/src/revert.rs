@@ -167,11 +167,7 @@ impl<'a> Revert<'a> {
     /// Whether nothing is to be taken back, nor can be: the process that could change something more has ended, too. One that cannot be
     /// seen may not have.
     fn is_over(&mut self) -> bool {
-        if !self.look() {
-            return true;
-        }
-        let has_ended = owner_runs(&self.seen, self.kernel) == Some(false);
-        has_ended && !self.is_wanted()
+        !self.look() || (!self.is_wanted() && owner_runs(&self.seen, self.kernel) == Some(false))
     }
 
     /// Reads the ledger again, if that is possible; whether it is still there.

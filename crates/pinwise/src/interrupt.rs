@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use machine::procfs::pid_status;
 use machine::{Class, Fault};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 
@@ -89,7 +90,5 @@ fn heeded() -> impl Iterator<Item = i32> {
 /// Whether this process ignores a signal, by proc_pid_status(5), SigIgn; no where that cannot be read.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask =
-        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+    pid_status::mask(&status, "SigIgn").is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }

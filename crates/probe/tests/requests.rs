@@ -4,16 +4,16 @@
 // clippy knows only functions marked #[test] as tests; these helpers serve them.
 #![allow(clippy::unwrap_used)]
 
+mod counting;
+
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use machine::Root;
-use pinwise_probe::requests::{
-    Counted, CountingRequests, Endpoint, Listening, PortRequests, Requests, Unread,
-};
+use counting::started;
+use pinwise_probe::requests::{Counted, Endpoint, Listening, PortRequests, Requests, Unread};
 
 /// Both ends of a connection, and the listening socket.
 struct Pair {
@@ -59,14 +59,7 @@ fn counted(ports: &[u16], meanwhile: impl FnOnce()) -> Option<Requests> {
 
 /// The same of ports and Unix sockets.
 fn counted_on(listening: &Listening, meanwhile: impl FnOnce()) -> Option<Requests> {
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
-        Ok(counting) => counting,
-        Err(missing) => {
-            eprintln!("skipped: {}: {}", missing.fact, missing.why);
-            return None;
-        }
-    };
-    counting.start();
+    let mut counting = started(listening)?;
     meanwhile();
     counting.stop();
     Some(counting.end())
@@ -132,11 +125,7 @@ fn parts_that_are_taken_meanwhile_are_the_whole() {
     let mut pair = Pair::new();
     let ports = [pair.port()];
     let listening = Listening::on_ports(&ports);
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
-        Ok(counting) => counting,
-        Err(missing) => return eprintln!("skipped: {}: {}", missing.fact, missing.why),
-    };
-    counting.start();
+    let Some(mut counting) = started(&listening) else { return };
     let mut parts = Vec::new();
     for requests in [3, 0, 4] {
         for _ in 0..requests {
@@ -186,11 +175,7 @@ fn a_request_that_is_not_answered_waits_and_its_answer_says_that_it_was_seen() {
     let (mut unread, mut read, mut idle) = (Pair::new(), Pair::new(), Pair::new());
     let ports = [unread.port(), read.port(), idle.port()];
     let listening = Listening::on_ports(&ports);
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
-        Ok(counting) => counting,
-        Err(missing) => return eprintln!("skipped: {}: {}", missing.fact, missing.why),
-    };
-    counting.start();
+    let Some(mut counting) = started(&listening) else { return };
     // Looks alike: it is answered, and its connection stays open.
     idle.ask();
     idle.read(4);

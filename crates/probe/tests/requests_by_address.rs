@@ -5,12 +5,14 @@
 // clippy knows only functions marked #[test] as tests; these helpers serve them.
 #![allow(clippy::unwrap_used)]
 
+mod counting;
+
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, TcpListener, TcpStream};
 
-use machine::Root;
+use counting::started;
 use machine::processes::Listener;
-use pinwise_probe::requests::{CountingRequests, Listening, Requests};
+use pinwise_probe::requests::{Listening, Requests};
 
 /// Where clients connect to, with the requests that they send: sums say which of them were counted.
 const ASKED: [(&str, u64); 3] = [("127.0.0.1", 1), ("127.0.0.2", 2), ("::1", 4)];
@@ -24,14 +26,7 @@ fn counted(listener: &TcpListener, own: &str, others: &str) -> Option<Requests> 
     let port = listener.local_addr().unwrap().port();
     let port = Listener { port, addresses: addresses(own), others: addresses(others), ..Listener::default() };
     let listening = Listening { ports: vec![port], ..Listening::default() };
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
-        Ok(counting) => counting,
-        Err(missing) => {
-            eprintln!("skipped: {}: {}", missing.fact, missing.why);
-            return None;
-        }
-    };
-    counting.start();
+    let mut counting = started(&listening)?;
     for (address, times) in ASKED {
         ask(listener, address.parse().unwrap(), times);
     }
@@ -91,11 +86,7 @@ fn connections_by_a_socket_of_ipv4_are_distinguished_by_address() {
         ..Listener::default()
     };
     let listening = Listening { ports: vec![port], ..Listening::default() };
-    let mut counting = match CountingRequests::prepare(&Root::live(), std::process::id(), &listening) {
-        Ok(counting) => counting,
-        Err(missing) => return eprintln!("skipped: {}: {}", missing.fact, missing.why),
-    };
-    counting.start();
+    let Some(mut counting) = started(&listening) else { return };
     ask(&listener, IpAddr::from([127, 0, 0, 2]), 3);
     ask(&other, IpAddr::from([127, 0, 0, 1]), 5);
     let unread = TcpStream::connect(other.local_addr().unwrap()).unwrap();

@@ -4,29 +4,18 @@
 // clippy knows only functions marked #[test] as tests; these helpers serve them.
 #![allow(clippy::unwrap_used)]
 
+mod counting;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::time::Duration;
 
-use machine::Root;
+use counting::started;
 use pinwise_probe::requests::{CountingRequests, Listening};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto};
-
-/// Counts from now on; `None` where nothing can be counted.
-fn started(listening: &Listening) -> Option<CountingRequests> {
-    match CountingRequests::prepare(&Root::live(), std::process::id(), listening) {
-        Ok(mut counting) => {
-            counting.start();
-            Some(counting)
-        }
-        Err(missing) => {
-            eprintln!("skipped: {}: {}", missing.fact, missing.why);
-            None
-        }
-    }
-}
 
 /// Both ends of a connection by TCP: the client's, the server's.
 fn connected(listener: &TcpListener) -> (TcpStream, TcpStream) {
@@ -37,6 +26,20 @@ fn connected(listener: &TcpListener) -> (TcpStream, TcpStream) {
 
 fn port(listener: &TcpListener) -> Listening {
     Listening::on_ports(&[listener.local_addr().unwrap().port()])
+}
+
+/// A Unix socket in this folder that listens.
+fn unix_socket(folder: &Path) -> (UnixListener, Listening) {
+    let path = folder.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    (listener, Listening { unix: vec![path.display().to_string()], ..Listening::default() })
+}
+
+/// Both ends of a connection by it: the client's, the server's.
+fn connected_by_unix(listener: &UnixListener) -> (UnixStream, UnixStream) {
+    let client = UnixStream::connect_addr(&listener.local_addr().unwrap()).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    (client, server)
 }
 
 /// Waits until so many connections have something unread: a packet may be worked off later than it is sent, on a busy machine.
@@ -86,12 +89,9 @@ fn a_read_without_room_leaves_a_request_unread_and_the_clients_end_is_none() {
 #[test]
 fn a_client_by_unix_socket_that_has_sent_all_still_has_its_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("socket");
-    let listener = UnixListener::bind(&path).unwrap();
-    let unix = vec![path.display().to_string()];
-    let Some(mut counting) = started(&Listening { unix, ..Listening::default() }) else { return };
-    let mut client = UnixStream::connect(&path).unwrap();
-    let (mut server, _) = listener.accept().unwrap();
+    let (listener, listening) = unix_socket(folder.path());
+    let Some(mut counting) = started(&listening) else { return };
+    let (mut client, mut server) = connected_by_unix(&listener);
     client.write_all(b"ping").unwrap();
     read_without_room(&server);
     client.shutdown(Shutdown::Write).unwrap();
@@ -106,14 +106,11 @@ fn a_client_by_unix_socket_that_has_sent_all_still_has_its_answer() {
 fn a_greeting_is_no_answer_to_the_last_words_on_an_earlier_unix_socket() {
     const PAUSE: Duration = Duration::from_millis(20);
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("socket");
-    let listener = UnixListener::bind(&path).unwrap();
-    let unix = vec![path.display().to_string()];
-    let Some(mut counting) = started(&Listening { unix, ..Listening::default() }) else { return };
+    let (listener, listening) = unix_socket(folder.path());
+    let Some(mut counting) = started(&listening) else { return };
     // As with MySQL: the server greets, and does not answer what a client says last. Each is at the address of the one before it, mostly.
     for _ in 0..10 {
-        let mut client = UnixStream::connect(&path).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
+        let (mut client, mut server) = connected_by_unix(&listener);
         server.write_all(b"hello").unwrap();
         client.write_all(b"ping").unwrap();
         serve(&mut server);

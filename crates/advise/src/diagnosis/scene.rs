@@ -102,10 +102,9 @@ impl<'a> Scene<'a> {
     pub fn taken_by(&self, source: Source) -> Taken {
         let mut taken = Taken::default();
         for cpu in self.situation.account.iter().flat_map(|account| &account.cpus) {
-            for (_, seen) in cpu.sources.iter().filter(|(known, seen)| *known == source && seen.took_ns() > 0)
-            {
+            if let Some(seen) = cpu.sources.get(source).filter(|seen| seen.took_ns() > 0) {
                 taken.ns += seen.took_ns() as f64;
-                taken.count += seen.on_target.count.saturating_add(seen.while_waiting.count);
+                taken.count += seen.took_count();
                 taken.on_target += seen.on_target.count;
                 taken.on_target_ns += seen.on_target.total_ns as f64;
                 taken.cpus.insert(cpu.cpu);
@@ -117,13 +116,10 @@ impl<'a> Scene<'a> {
     /// How often a kind of interrupt came on these CPUs while the server ran there; `None` where that kind is not counted on this machine.
     pub fn interrupts_on_target(&self, source: Source, cpus: &CpuSet) -> Option<u64> {
         let all = self.situation.account.iter().flat_map(|account| &account.cpus);
-        let of_cpu = |cpu: &'a CpuAccount| {
-            let seen = cpu.sources.iter().find(|(known, _)| *known == source)?.1;
-            Some((cpu.cpu, seen.on_target.count))
-        };
-        let counted: Vec<(u32, u64)> = all.filter_map(of_cpu).collect();
-        let here = counted.iter().filter(|(cpu, _)| cpus.contains(*cpu));
-        (!counted.is_empty()).then(|| here.map(|(_, count)| count).sum())
+        let of_cpu = |cpu: &CpuAccount| Some((cpu.cpu, cpu.sources.get(source)?.on_target.count));
+        let mut counted = all.filter_map(of_cpu).peekable();
+        counted.peek()?;
+        Some(counted.filter(|(cpu, _)| cpus.contains(*cpu)).map(|(_, count)| count).sum())
     }
 
     /// Events a second of the window.

@@ -1,5 +1,7 @@
 //! Whether the process that performs a session's acts is still there, and whether a second one undoes them where it is not.
 
+use std::io;
+
 use crate::kernel::Kernel;
 use crate::ledger::{Session, is_followed};
 
@@ -22,10 +24,7 @@ pub(crate) fn owner_runs(session: &Session, kernel: &dyn Kernel) -> Option<bool>
         return Some(false);
     }
     let Some(header) = &session.header else { return Some(false) };
-    let is_of_here = match header.view {
-        Some(then) => kernel.process_view().ok()?.sees_same_processes(&then),
-        None => true,
-    };
+    let is_of_here = is_of_here(session, kernel).ok()?;
     if is_of_here { kernel.sees_alive(&header.owner).ok() } else { Some(false) }
 }
 
@@ -41,6 +40,16 @@ pub(crate) fn is_being_taken_back(session: &Session, kernel: &dyn Kernel) -> boo
 
 /// Whether the number of the session's process means the same process here.
 pub(crate) fn sees_owner(session: &Session, kernel: &dyn Kernel) -> bool {
-    let then = session.header.as_ref().and_then(|header| header.view);
-    then.is_none_or(|then| kernel.process_view().is_ok_and(|now| now.sees_same_processes(&then)))
+    is_of_here(session, kernel).unwrap_or(false)
+}
+
+/// The same.
+///
+/// # Errors
+/// What a number means here cannot be read now.
+fn is_of_here(session: &Session, kernel: &dyn Kernel) -> io::Result<bool> {
+    match session.header.as_ref().and_then(|header| header.view) {
+        Some(then) => Ok(kernel.process_view()?.sees_same_processes(&then)),
+        None => Ok(true),
+    }
 }

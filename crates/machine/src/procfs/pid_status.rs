@@ -34,6 +34,13 @@ impl PidStatus<'_> {
     }
 }
 
+/// The mask of a line of the file that has one in hexadecimal, such as `CapEff` (capabilities(7)) or `SigIgn`; `None` where it was not printed or
+/// is no mask.
+pub fn mask(text: &str, key: &str) -> Option<u64> {
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    values.find_map(|value| u64::from_str_radix(value.trim(), 16).ok())
+}
+
 /// Parses the file. Lines that are not known are passed over.
 ///
 /// # Errors
@@ -100,6 +107,16 @@ mod tests {
         assert_eq!(status.cpus_allowed_list, Some("0-1,8"));
         assert_eq!(status.cpus_allowed().unwrap().iter().collect::<Vec<_>>(), [0, 1, 8]);
         assert_eq!(status.mems_allowed().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn masks_are_read_by_their_key() {
+        let text = "Name:\tx\nSigIgn:\t0000000000001001\nCapEff:\t000001ffffffffff\n";
+        assert_eq!((mask(text, "SigIgn"), mask(text, "CapEff")), (Some(0x1001), Some(0x1ff_ffff_ffff)));
+        assert_eq!(
+            (mask(text, "CapBnd"), mask(text, "Cap"), mask("CapEff:\tmany\n", "CapEff")),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub fn open_named(path: &Path) -> io::Result<File> {
     regular(path, OFlags::CLOEXEC)
 }
 
-/// Opens a regular file that was found in somebody else's folder: a link is refused, as it could lead anywhere.
+/// Opens a regular file in a folder that others may write to. A link is refused, as it could lead anywhere.
 ///
 /// # Errors
 /// As for [`open_named`]; `InvalidInput` for a link, too.
@@ -24,7 +24,7 @@ pub fn open_found(path: &Path) -> io::Result<File> {
     regular(path, OFlags::NOFOLLOW | OFlags::CLOEXEC)
 }
 
-/// The content of a regular file that the user named, of at most `most_bytes`.
+/// Reads a regular file that the user named, of at most `most_bytes`.
 ///
 /// # Errors
 /// As for [`open_named`]; `FileTooLarge` where it is longer.
@@ -32,7 +32,7 @@ pub fn read_named(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_open(open_named(path)?, most_bytes)
 }
 
-/// The content of a regular file that was found in somebody else's folder, of at most `most_bytes`.
+/// Reads a regular file in a folder that others may write to, of at most `most_bytes`.
 ///
 /// # Errors
 /// As for [`open_found`]; `FileTooLarge` where it is longer.
@@ -40,7 +40,7 @@ pub fn read_found(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_open(open_found(path)?, most_bytes)
 }
 
-/// The text of a file that the user named, which may also be a pipe, of at most `most_bytes`.
+/// Reads text from a file that the user named, which may also be a pipe, of at most `most_bytes`.
 ///
 /// # Errors
 /// Those of open(2) and read(2); `FileTooLarge` where it is longer, as a device without end is; `InvalidData` for what is no UTF-8.

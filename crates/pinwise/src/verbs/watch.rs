@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Err(missing) if metrics.is_some() => {
             return Err(bpf_fault::refused(missing, "run it as root, or with CAP_BPF and CAP_PERFMON"));
         }
-        Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place, is_judged),
+        Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place),
     };
     if let Some(places) = metrics {
         return export::run(args, places, counting, &machine, &watched, &stop);

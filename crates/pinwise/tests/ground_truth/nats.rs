@@ -1,12 +1,13 @@
 //! NATS by the recipe that we ship: one block of it, in which the server is killed in the middle of a trial.
 
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::needs::are_installed;
 use crate::pinwise::{Bench, wait_at_most};
 use crate::processes::{file, is_driven, number, of_folder};
 
@@ -21,8 +22,8 @@ fn under_load(folder: &str) -> Option<(i32, u16)> {
 #[test]
 #[ignore = "ground truth: needs nats-server, and a quarter of a minute; run by `make test`"]
 fn nats_is_studied_killed_once_and_nothing_of_it_stays() {
-    if Command::new("nats-server").arg("--version").output().is_err() {
-        return eprintln!("skipped: nats-server is not installed (scripts/setup test installs it)");
+    if !are_installed(&["nats-server"]) {
+        return;
     }
     let recipe = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/nats.toml");
     let bench = Bench::new();

@@ -1,13 +1,14 @@
 //! slapd from Debian's package: studied by the recipes that we ship, bound to with wrong passwords, and killed in the middle of a trial.
 
 use std::io::Write as _;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::needs::free_port;
 use crate::pinwise::{Bench, wait_at_most};
 
 /// The password of each entry, as an option of a load.
@@ -102,7 +103,7 @@ impl Slapd {
             .output()
             .unwrap();
         assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
-        let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let at = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let mut command = Command::new(SLAPD);
         command.args(["-d", "0", "-h", &format!("ldap://{at}"), "-f"]).arg(folder.path().join("slapd.conf"));
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

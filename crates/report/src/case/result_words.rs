@@ -58,7 +58,7 @@ pub fn level(evidence: &Evidence) -> String {
     level_of(evidence.precision.alpha)
 }
 
-/// The same by how often intervals may be wrong, as a share of 1.
+/// The level of intervals of which a share `alpha` may be wrong.
 pub fn level_of(alpha: f64) -> String {
     number::share(1.0 - alpha)
 }

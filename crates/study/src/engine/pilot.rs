@@ -39,23 +39,16 @@ pub fn run(
     let began = Instant::now();
     let order = case.study.order.clone();
     let mut fault = None;
-    for (block, round) in order.iter().enumerate() {
+    'rounds: for (block, round) in order.iter().enumerate() {
         for (position, at) in round.iter().enumerate() {
             if block > 0 && began.elapsed() > LONGEST {
-                return ended(case, fault);
+                break 'rounds;
             }
             fault = short_trials::one(case, trials, (block, position, *at), interrupted)?.or(fault);
         }
     }
-    ended(case, fault)
-}
-
-/// The trials that were run; the fault where none of them has figures.
-fn ended(case: &Case, fault: Option<Fault>) -> Result<Vec<Trial>, Fault> {
-    match fault {
-        Some(fault) if case.trials.iter().all(|trial| trial.failed.is_some()) => Err(fault),
-        _ => Ok(case.trials.clone()),
-    }
+    short_trials::any_measured(&case.trials, fault)?;
+    Ok(case.trials.clone())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::arm::Arm;
 use crate::case::{Case, Resolved};
 use crate::design;
 use crate::recipe::Recipe;
+use crate::trial::Trial;
 
 /// Length of a trial's window, and of its warm-up, s: those of the recipe where they are shorter.
 const WINDOW_S: f64 = 0.5;
@@ -63,4 +64,15 @@ pub(super) fn one(
     };
     case.append(trial)?;
     Ok(fault)
+}
+
+/// Fails where none of these trials has figures. `fault` is that of the last one that failed.
+///
+/// # Errors
+/// All of them failed: that fault.
+pub(super) fn any_measured(trials: &[Trial], fault: Option<Fault>) -> Result<(), Fault> {
+    match fault {
+        Some(fault) if trials.iter().all(|trial| trial.failed.is_some()) => Err(fault),
+        _ => Ok(()),
+    }
 }

@@ -88,7 +88,7 @@ pub(super) fn list(dir: &Path, known: &Known, text: &str, until: Instant) -> Res
     let text = text.to_lowercase();
     let in_all = found.len();
     let older = found.split_off(in_all.min(MOST));
-    let is_named = |found: &search::Found| !text.is_empty() && found.id.to_lowercase().contains(&text);
+    let is_named = |found: &Found| !text.is_empty() && found.id.to_lowercase().contains(&text);
     found.extend(older.into_iter().filter(is_named));
     let left_out = unnamed + in_all - found.len();
     let mut known = known.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -28,8 +28,8 @@ struct Sheet<'a> {
     observation: &'a Observation,
 }
 
-/// Reads counters for the window, then writes them to `place`; `why` is what kept the programs out of the kernel. Where the account would be
-/// judged, it is said that requests are not seen either.
+/// Reads counters for the window, then writes them to `place`; `why` is what kept the programs out of the kernel, so that requests are not seen
+/// either.
 pub fn run(
     args: &Args,
     root: &Root,
@@ -37,7 +37,6 @@ pub fn run(
     stop: &AtomicBool,
     why: Missing,
     place: Option<Place>,
-    is_judged: bool,
 ) -> Result<Answer, Fault> {
     if let Some(types) = &args.btf {
         let remedy = "name the types of the running kernel and run as root, or leave --btf out to see the counters of /proc";
@@ -49,7 +48,7 @@ pub fn run(
     }
     note!("pinwise: {}: {}", why.fact, why.why);
     // Before the window, at whose end the server may have ended.
-    let requests = if is_judged { requests::not_counted(root, watched, &why) } else { None };
+    let requests = requests::not_counted(root, watched, &why);
     let process = watched.pids().first().and_then(|pid| identify(root, *pid));
     let sampler = Sampler::new(Root::live(), process);
     let done = Arc::new(AtomicBool::new(false));

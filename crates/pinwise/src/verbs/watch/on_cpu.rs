@@ -62,11 +62,7 @@ impl<'a> OnCpu<'a> {
         others.extend(self::others(watched, root));
         let samples = seen.split_on_cpu(&sampled, |pid, name| !others.contains(&(pid, name.to_string())));
         // Functions without names are often the same ones as in the sums.
-        for missing in sampled.missing {
-            if !seen.missing.contains(&missing) {
-                seen.missing.push(missing);
-            }
-        }
+        Missing::add_new(&mut seen.missing, &sampled.missing);
         samples
     }
 }

@@ -1,5 +1,6 @@
 //! Whether programs in the kernel are sure to be refused to this process, for want of capabilities (capabilities(7)).
 
+use machine::procfs::pid_status;
 use machine::{Missing, Root};
 
 /// Capabilities by their number in include/uapi/linux/capability.h.
@@ -16,8 +17,7 @@ pub(super) fn refused<T>(root: &Root, begin: impl FnOnce() -> Result<T, Missing>
 /// Whether this process may load programs, as far as its capabilities say.
 fn may_load(root: &Root) -> bool {
     let status = root.read("/proc/self/status").unwrap_or_default();
-    let effective =
-        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    let effective = pid_status::mask(&status, "CapEff");
     effective.is_none_or(|mask| mask & SYS_ADMIN != 0 || mask & (BPF | PERFMON) == BPF | PERFMON)
 }
 

@@ -22,12 +22,11 @@ impl Requested {
     /// Gets ready to count what comes to where the server listens. Nothing is counted of threads, of some CPUs, and of all CPUs together:
     /// requests are those of a whole server.
     pub(super) fn prepare(root: &Root, watched: &Watched, connections: &Connections) -> Self {
-        let listening = Listening::of(connections);
-        let listens = !listening.is_empty();
-        let first = watched.pids().first().filter(|_| is_whole(watched) && listens);
+        let (is_whole, listening) = (is_whole(watched), Listening::of(connections));
+        let first = watched.pids().first().filter(|_| is_whole && !listening.is_empty());
         Self {
             counting: first.map(|first| CountingRequests::prepare(root, *first, &listening)),
-            may_have: may_have(watched, connections),
+            may_have: is_whole && may_have(connections),
         }
     }
 
@@ -81,7 +80,7 @@ impl Requested {
 
 /// That requests are not seen for the reason that nothing is in the kernel; `None` where there are none to miss.
 pub(super) fn not_counted(root: &Root, watched: &Watched, why: &Missing) -> Option<Missing> {
-    let is_missed = is_whole(watched) && may_have(watched, &processes::connections(root, watched.pids()));
+    let is_missed = is_whole(watched) && may_have(&processes::connections(root, watched.pids()));
     is_missed.then(|| Missing::new(FACT, &why.why).identified(FactId::Requests))
 }
 
@@ -90,9 +89,9 @@ fn is_whole(watched: &Watched) -> bool {
     watched.asked().is_some() && watched.cpus().is_none()
 }
 
-/// Whether there may be requests to it: it listens, or it could not be seen whether it does.
-fn may_have(watched: &Watched, connections: &Connections) -> bool {
-    is_whole(watched) && (!Listening::of(connections).is_empty() || !connections.missing.is_empty())
+/// Whether there may be requests to a server with these connections: it listens, or it could not be seen whether it does.
+fn may_have(connections: &Connections) -> bool {
+    !Listening::of(connections).is_empty() || !connections.missing.is_empty()
 }
 
 /// That requests are not seen with some CPUs only.

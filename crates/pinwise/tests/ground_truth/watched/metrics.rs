@@ -1,12 +1,13 @@
 //! Metrics that are handed out while a thread works: over HTTP and in a file.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
 use super::actor::{Actor, spin};
 use super::watching::Stage;
+use crate::needs::free_port;
 use crate::pinwise::wait_at_most;
 
 const ON_CPU: &str = r#"pinwise_server_time_seconds_total{state="on_cpu"}"#;
@@ -35,7 +36,7 @@ fn counters_grow_while_a_thread_works_and_the_file_has_them_too() {
     let Some(stage) = Stage::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pinwise.prom").display().to_string();
-    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let at = format!("127.0.0.1:{}", free_port());
     let busy = Actor::start("busy", stage.cpu, spin);
     let tid = busy.tid.to_string();
     let flags = ["--thread", &tid, "--openmetrics", &at, "--textfile", &file, "--every", "100ms"];

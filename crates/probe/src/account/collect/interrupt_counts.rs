@@ -119,11 +119,8 @@ impl CountedSince {
             let why = "the count began again: what came in between is not known";
             Some(Missing::new(format_args!("a part of the interrupts {} of CPU {}", row.name, cpu?), why))
         });
-        for missing in unread(&reading).into_iter().chain(again) {
-            if !self.missing.contains(&missing) {
-                self.missing.push(missing);
-            }
-        }
+        let missing: Vec<Missing> = unread(&reading).into_iter().chain(again).collect();
+        Missing::add_new(&mut self.missing, &missing);
     }
 
     /// What came until it was looked at last, on these CPUs if any are named.

@@ -135,6 +135,11 @@ impl Interruptions {
         }
     }
 
+    /// How often it took something from the target: while it ran, and while it waited.
+    pub fn took_count(&self) -> u64 {
+        self.on_target.count.saturating_add(self.while_waiting.count)
+    }
+
     /// What it took from the target: while it ran, and while it waited.
     pub fn took_ns(&self) -> u64 {
         self.on_target.total_ns.saturating_add(self.while_waiting.total_ns)

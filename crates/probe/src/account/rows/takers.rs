@@ -136,7 +136,7 @@ fn interrupts(measured: &Measured<'_>) -> Vec<Taker> {
 
 fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
     let (count, took_ns) = match has_target {
-        true => (seen.on_target.count.saturating_add(seen.while_waiting.count), seen.took_ns()),
+        true => (seen.took_count(), seen.took_ns()),
         false => (seen.all.count, seen.all.total_ns),
     };
     if took_ns == 0 {

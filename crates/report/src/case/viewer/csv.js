@@ -1,11 +1,12 @@
 // The data of a picture as comma-separated values (RFC 4180).
 
-// What a spreadsheet takes for a formula at the beginning of a cell; a number with a sign is none.
-const CSV_FORMULA = /^(?![+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$)[" ]*[=+\-@\uff0b\uff0d\uff1d\uff20]/i;
+// The beginning of what a spreadsheet takes for a formula, unless it is a number with a sign.
+const CSV_FORMULA = /^[" ]*[=+\-@\uff0b\uff0d\uff1d\uff20]/;
+const CSV_NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 // A text that spreadsheets show and do not compute, quoted where it has to be. Some have cells end at semicolons, too.
 function csvText(text) {
-  const guarded = (cell) => (CSV_FORMULA.test(cell) ? `'${cell}` : cell);
+  const guarded = (cell) => (CSV_FORMULA.test(cell) && !CSV_NUMBER.test(cell) ? `'${cell}` : cell);
   const plain = text.split(";").map(guarded).join(";").replace(/^[\t\r]/, "'$&");
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use machine::devices::DeviceKind;
-use machine::irqs::Irq;
 use machine::wording::{per_second, percent, plural};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -36,7 +35,7 @@ impl Rule for DeviceInterrupts {
         for line in account.lines.iter().filter(|line| line.seen.took_ns() > 0) {
             let (ns, count, cpus) = lines.entry(line.irq).or_default();
             *ns += line.seen.took_ns() as f64;
-            *count += line.seen.on_target.count + line.seen.while_waiting.count;
+            *count += line.seen.took_count();
             cpus.insert(line.cpu);
         }
         let costly = lines.into_iter().filter(|(_, (ns, ..))| scene.time.share(*ns) >= MATTERS);
@@ -44,14 +43,9 @@ impl Rule for DeviceInterrupts {
     }
 }
 
-/// A line of the machine by its number.
-pub(super) fn line<'a>(scene: &'a Scene<'_>, irq: u32) -> Option<&'a Irq> {
-    scene.situation.machine.irqs.iter().find(|line| line.irq == irq)
-}
-
 fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cause {
     let share = scene.time.share(ns);
-    let known = line(scene, irq);
+    let known = scene.situation.machine.irq(irq);
     let name =
         known.map(|line| line.name.as_str()).filter(|name| !name.is_empty()).unwrap_or("device not known");
     let devices = known.map(|line| line.devices.join(", ")).filter(|devices| !devices.is_empty());
@@ -101,9 +95,7 @@ fn irqbalance(scene: &Scene<'_>, irq: u32) -> Option<String> {
 
 /// Whether a line belongs to a disk.
 pub(in crate::diagnosis) fn is_disk(scene: &Scene<'_>, irq: u32) -> bool {
-    let Some(line) = line(scene, irq) else { return false };
-    let devices = &scene.situation.machine.devices;
-    line.devices
-        .iter()
-        .any(|name| devices.iter().any(|device| device.kind == DeviceKind::Block && device.name == *name))
+    let machine = &scene.situation.machine;
+    let Some(line) = machine.irq(irq) else { return false };
+    line.devices.iter().any(|name| machine.device(DeviceKind::Block, name).is_some())
 }

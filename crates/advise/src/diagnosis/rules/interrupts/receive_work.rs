@@ -64,11 +64,12 @@ impl Rule for ReceiveWork {
         if is_own_loopback(scene, &taken) {
             return Looked::OwnWork(OwnWork { rule: ABOUT.id, what: "its own packets on lo".into(), share });
         }
-        if is_sent_there(scene, &taken) {
+        let cards = cards(scene, &taken);
+        if is_sent_there(scene, &taken, &cards) {
             let what = "packets between processes of this machine".into();
             return Looked::OwnWork(OwnWork { rule: ABOUT.id, what, share });
         }
-        Looked::Found(vec![received(scene, &taken, share)])
+        Looked::Found(vec![received(scene, &taken, share, &cards)])
     }
 }
 
@@ -89,24 +90,25 @@ fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
 /// Whether hardly any of it follows the line of a card: then whoever runs there has sent it, through virtual interfaces (veth, bridges,
 /// tunnels). Not by the names of interfaces, which are those of the server's network namespace: eth0 there is seldom the machine's. Not where
 /// the lines of a card are not known.
-fn is_sent_there(scene: &Scene<'_>, taken: &Taken) -> bool {
+fn is_sent_there(scene: &Scene<'_>, taken: &Taken, cards: &[(&Device, u64)]) -> bool {
     let are_known =
-        cards(scene).all(|card| !card.irqs.is_empty()) && !scene.situation.machine.devices.is_empty();
-    let follows: u64 = cards(scene).map(|card| interrupts(scene, card, taken)).sum();
+        cards.iter().all(|(card, _)| !card.irqs.is_empty()) && !scene.situation.machine.devices.is_empty();
+    let follows: u64 = cards.iter().map(|(_, interrupts)| interrupts).sum();
     are_known && (follows as f64) < POLLED * taken.count as f64
 }
 
-/// Network interfaces with hardware behind them.
-fn cards<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Device> {
-    let devices = &scene.situation.machine.devices;
-    devices.iter().filter(|device| device.kind == DeviceKind::Net && !device.is_virtual)
+/// Network interfaces with hardware behind them, each with its [`interrupts`].
+fn cards<'a>(scene: &Scene<'a>, taken: &Taken) -> Vec<(&'a Device, u64)> {
+    let devices = scene.situation.machine.devices.iter();
+    let cards = devices.filter(|device| device.kind == DeviceKind::Net && !device.is_virtual);
+    cards.map(|card| (card, interrupts(scene, card, taken))).collect()
 }
 
 /// How often the lines of a card interrupted the server, or kept it waiting, where packets were received.
 fn interrupts(scene: &Scene<'_>, card: &Device, taken: &Taken) -> u64 {
     let lines = scene.situation.account.iter().flat_map(|account| &account.lines);
     let of_card = lines.filter(|line| card.irqs.contains(&line.irq) && taken.cpus.contains(line.cpu));
-    of_card.map(|line| line.seen.on_target.count.saturating_add(line.seen.while_waiting.count)).sum()
+    of_card.map(|line| line.seen.took_count()).sum()
 }
 
 /// Receive work that RPS hands over to the server's CPUs.
@@ -206,15 +208,15 @@ fn elsewhere(scene: &Scene<'_>) -> Remedy {
 }
 
 /// Packets of a card, or of other local processes.
-fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
+fn received(scene: &Scene<'_>, taken: &Taken, share: f64, cards: &[(&Device, u64)]) -> Cause {
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
-    let card = cards(scene).max_by_key(|card| interrupts(scene, card, taken));
-    let follows = card.map_or(0.0, |card| interrupts(scene, card, taken) as f64 / taken.count as f64);
+    let most = cards.iter().max_by_key(|(_, interrupts)| *interrupts);
+    let card = most.map(|(card, interrupts)| (card, *interrupts as f64 / taken.count as f64));
     let per_s = scene.per_s(taken.count);
     let evidence =
         format!("softirq NET_RX took {} of the server's time: {}", percent(share), per_second(per_s));
-    match card.filter(|_| follows >= POLLED) {
-        Some(card) => {
+    match card.filter(|(_, follows)| *follows >= POLLED) {
+        Some((card, follows)) => {
             let subject = Subject::Interface { name: card.name.clone() };
             let claim =
                 format!("Packets of {} are received on {word} {cpus}, where the server runs", card.name);
@@ -313,8 +315,8 @@ mod tests {
 
     #[test]
     fn where_nearly_all_runs_were_asked_for_their_cost_was_seen() {
-        let Looked::Found(causes) = looked(&steered_on_lo(24_400, 0)) else { panic!("nothing is found") };
         let seen = steered_on_lo(24_400, 0);
+        let Looked::Found(causes) = looked(&seen) else { panic!("nothing is found") };
         let all = Scene::of(&seen).unwrap().time.share(SECOND as f64 / 6.0);
         assert!((causes[0].share.unwrap() / all - 1.0).abs() < 0.01, "{causes:?}");
     }

@@ -50,9 +50,9 @@ fn part_of_its_own(scene: &Scene<'_>, taken: &Taken) -> f64 {
         return 1.0;
     }
     let cpus = taken.cpus.iter().filter_map(|cpu| scene.cpu(cpu));
-    let ticks = cpus.flat_map(|cpu| cpu.sources.iter()).filter(|(source, _)| *source == Source::Tick);
+    let ticks = cpus.filter_map(|cpu| cpu.sources.get(Source::Tick));
     let (mut all_ns, mut typical_ns) = (0.0, 0.0);
-    for (_, seen) in ticks {
+    for seen in ticks {
         let Some(p50_ns) = seen.all.p50_ns else { return 1.0 };
         all_ns += seen.all.total_ns as f64;
         typical_ns += seen.all.count as f64 * p50_ns as f64;

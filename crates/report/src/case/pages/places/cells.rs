@@ -36,8 +36,7 @@ fn note(facts: &Facts, shown: &Shown, cpu: &Cpu, interrupts: Option<&BTreeMap<u3
     let own = shown.on(cpu.id);
     let (mut lines, mut title) = (Vec::new(), Vec::new());
     if let Some(tried) = own {
-        let change = tried.contrast.filter(|_| tried.outcome.has_figure());
-        let change = change.map(|c| {
+        let change = tried.own_contrast().map(|c| {
             format!(" {} against {}", number::change_with_interval(c.ratio, c.interval), c.reference)
         });
         title.push(format!(

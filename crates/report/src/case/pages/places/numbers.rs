@@ -26,7 +26,7 @@ pub(super) fn lettered(html: &mut Html, facts: &Facts, shown: &Shown) {
         .iter()
         .enumerate()
         .map(|(place, tried)| {
-            let interval = tried.contrast.filter(|_| tried.outcome.has_figure());
+            let contrast = tried.own_contrast();
             let best = if shown.placements.is_best(tried) { " (the most gained)" } else { "" };
             vec![
                 Overlay::letter(place).to_string(),
@@ -34,7 +34,7 @@ pub(super) fn lettered(html: &mut Html, facts: &Facts, shown: &Shown) {
                 tried.cpus.to_list(),
                 format!("{}{best}", words::of_tried(tried, margin)),
                 words::change(tried).unwrap_or("-".into()),
-                interval.map_or("-".into(), |contrast| number::interval(contrast.interval)),
+                contrast.map_or("-".into(), |contrast| number::interval(contrast.interval)),
             ]
         })
         .collect();
@@ -88,7 +88,7 @@ pub(super) fn by_cpu(html: &mut Html, facts: &Facts, shown: &Shown, interrupts: 
 fn row(cpu: &Cpu, shown: &Shown, interrupts: Option<&BTreeMap<u32, f64>>, margin: f64) -> Vec<String> {
     let or_empty = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
     let own = shown.on(cpu.id);
-    let contrast = own.and_then(|tried| tried.contrast.filter(|_| tried.outcome.has_figure()));
+    let contrast = own.and_then(Tried::own_contrast);
     let share =
         interrupts.map(|by_cpu| by_cpu.get(&cpu.id).map_or("?".into(), |share| number::share(*share)));
     let letters: Vec<String> =
@@ -119,7 +119,7 @@ fn text(text: &str) -> Cell {
 
 /// Result, change, both ends of its interval, and what it is against.
 fn result(tried: Option<&Tried>, margin: f64) -> Vec<Cell> {
-    let contrast = tried.and_then(|tried| tried.contrast.filter(|_| tried.outcome.has_figure()));
+    let contrast = tried.and_then(Tried::own_contrast);
     let words = tried.map(|tried| words::of_tried(tried, margin)).unwrap_or_default();
     std::iter::once(Cell::Text(words)).chain(contrast_cells::of(contrast)).collect()
 }

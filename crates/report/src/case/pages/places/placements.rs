@@ -47,6 +47,13 @@ pub struct Tried<'a> {
     pub contrast: Option<&'a Contrast>,
 }
 
+impl<'a> Tried<'a> {
+    /// Its contrast, where the figure of that is one of this placement.
+    pub fn own_contrast(&self) -> Option<&'a Contrast> {
+        self.contrast.filter(|_| self.outcome.has_figure())
+    }
+}
+
 /// All of them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Placements<'a> {

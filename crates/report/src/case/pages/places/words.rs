@@ -43,7 +43,7 @@ pub(super) fn of_tried(tried: &Tried, margin: f64) -> String {
 
 /// The change as a cell has it, in brackets where it is no claim; `None` where there is none of that placement.
 pub(super) fn change(tried: &Tried) -> Option<String> {
-    let change = number::change(tried.contrast.filter(|_| tried.outcome.has_figure())?.ratio);
+    let change = number::change(tried.own_contrast()?.ratio);
     Some(if tried.outcome == Outcome::CannotTell { format!("({change})") } else { change })
 }
 
@@ -60,8 +60,8 @@ pub(super) fn caption(
         sentences
             .push("No arm names CPUs for the server as a whole, so there is no result of a CPU.".to_string());
     }
-    let with_figure = placements.cpus.iter().filter(|(_, tried)| tried.outcome.has_figure());
-    let reference = with_figure.filter_map(|(_, tried)| tried.contrast).map(|of| &of.reference).next();
+    let own = placements.cpus.iter().filter_map(|(_, tried)| tried.own_contrast());
+    let reference = own.map(|of| &of.reference).next();
     if let Some(reference) = reference {
         sentences.push(format!(
             "Sign and number of a CPU: the figure with the server there against {reference}, in brackets where it is no claim."

@@ -19,8 +19,8 @@ struct Crowd<'a> {
     together: Took<'a>,
     /// Of each of which it is known.
     cgroups: BTreeSet<&'a str>,
-    /// Processes of which it is not.
-    of_unknown_cgroup: usize,
+    /// Processes of which it is known.
+    of_known_cgroup: usize,
 }
 
 /// One cause for each name whose processes matter together; those that matter by themselves are left out.
@@ -34,11 +34,9 @@ pub(super) fn causes(scene: &Scene<'_>, took: &BTreeMap<u32, Took<'_>>) -> Vec<C
         crowd.together.slices = crowd.together.slices.saturating_add(took.slices);
         crowd.together.preempted = crowd.together.preempted.saturating_add(took.preempted);
         crowd.together.cpus = crowd.together.cpus.union(&took.cpus);
-        match worst.cgroup.as_deref() {
-            Some(cgroup) => {
-                crowd.cgroups.insert(cgroup);
-            }
-            None => crowd.of_unknown_cgroup += 1,
+        if let Some(cgroup) = worst.cgroup.as_deref() {
+            crowd.cgroups.insert(cgroup);
+            crowd.of_known_cgroup += 1;
         }
     }
     let matters =
@@ -71,7 +69,7 @@ fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
 /// The cgroup that all of them are in, or all of which it is known, in words; `None` where they are in several, or in the root cgroup.
 fn in_cgroup(crowd: &Crowd<'_>) -> Option<String> {
     let cgroup = crowd.cgroups.first().filter(|path| **path != "/" && crowd.cgroups.len() == 1)?;
-    Some(match crowd.processes.saturating_sub(crowd.of_unknown_cgroup) {
+    Some(match crowd.of_known_cgroup {
         all if all == crowd.processes => format!("they are in cgroup {cgroup}"),
         1 => format!("1 of them is in cgroup {cgroup}; the cgroup of the others is not known"),
         known => format!("{known} of them are in cgroup {cgroup}; the cgroup of the others is not known"),
