@@ -51,7 +51,8 @@ struct connection {
 	u64 asked_ns; /* when it arrived; 0: that was not seen */
 	u32 written; /* what the server had written by then, as TCP numbers it */
 	u32 received; /* what had been received before anything of the answer was written, likewise */
-	u64 early; /* whether what arrived last did so before that, too */
+	u32 early; /* whether what arrived last did so before that, too */
+	u32 answered; /* whether the last write was the first since a read */
 	u64 cookie; /* of a Unix socket, by which one that comes later to its address is known as another; 0: of TCP */
 	struct peer peer;
 	struct request_sums sums;
@@ -65,6 +66,7 @@ struct port_requests {
 	u64 served_ns; /* between the two */
 	u64 overlapping; /* of those that were answered, before how many answers more had been received than was read */
 	u64 continued; /* of those that were read, how many arrived and were read before the one that was read before was answered */
+	u64 rewritten; /* of those that were answered, after how many the server wrote again before it read again */
 	u32 waited_steps[BUCKETS];
 	u32 served_steps[BUCKETS];
 	u32 took_steps[BUCKETS]; /* between arrival and answer, of requests of which all three were seen */

@@ -9,6 +9,9 @@
  * TCP's own numbers of bytes decide, not the end of the write: on the loopback interface the client may have the answer, and ask again,
  * before the write ends.
  *
+ * A client that sends several requests at once and waits for all answers shows in neither. Where the server answers them one by one, it
+ * writes again before it reads again (`rewritten`); so it does where an answer is long.
+ *
  * A request that is never answered is in no sum. pinwise looks for those that wait, and says when it did: requests that are answered later are
  * counted by how long they had waited by then as well (`checked_steps`), so that none counts twice.
  *
@@ -511,6 +514,7 @@ SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 	note_numbers(connection, socket);
 	connection->read_ns = now_ns;
 	connection->asked_ns = arrived_ns;
+	connection->answered = 0;
 	if (arrived_ns && now_ns > arrived_ns) {
 		sum->read++;
 		sum->waited_ns += now_ns - arrived_ns;
@@ -532,6 +536,18 @@ static __always_inline void note_checked(struct port_requests *sum, struct conne
 		count_step(sum->checked_steps, checked_ns - connection->asked_ns);
 }
 
+/* The second write since a read. The answer goes on, or what was read were several requests that are answered one by one. */
+static __noinline __cold int note_further_write(struct sock *socket, struct connection *connection)
+{
+	u32 *place = place_of(socket);
+	struct port_requests *sum = place ? bpf_map_lookup_elem(&sums, place) : 0;
+
+	connection->answered = 0;
+	if (sum)
+		sum->rewritten++;
+	return 0;
+}
+
 /* sock_send_length(struct sock *, int ret, int flags): at the end of a write */
 SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 {
@@ -544,8 +560,10 @@ SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 	if ((int)ctx[1] <= 0 || !counts())
 		return 0;
 	connection = connection_of(socket);
-	if (!connection || !connection->read_ns)
+	if (!connection)
 		return 0;
+	if (!connection->read_ns)
+		return connection->answered ? note_further_write(socket, connection) : 0;
 	place = place_of(socket);
 	sum = place ? bpf_map_lookup_elem(&sums, place) : 0;
 	if (!sum)
@@ -564,6 +582,7 @@ SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 		connection->sums.served_ns += now_ns - connection->read_ns;
 	}
 	connection->read_ns = 0;
+	connection->answered = 1;
 	return 0;
 }
 

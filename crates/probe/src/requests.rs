@@ -10,9 +10,9 @@
 //! in it, which on the loopback interface includes receiving on the other side.
 //!
 //! A connection with one request at a time is exact. Requests that are read together count as one, and with several requests at a time an
-//! answer may be that of an earlier one: counts are then counts of reads. TCP's own numbers of bytes say where that is so ([`Counted`]);
-//! requests that always come several in one packet, and are all read before the first answer, look like one. Of Unix sockets and of MPTCP
-//! this is not known.
+//! answer may be that of an earlier one: counts are then counts of reads. TCP's own numbers of bytes say where that is so ([`Counted`]).
+//! Requests that always come several at once, and are all read before the first answer, look like one; where they are answered one by
+//! one, the server writes again before it reads again. Of Unix sockets and of MPTCP it is not known.
 //!
 //! A request that is never answered is in no sum: [`CountingRequests::check`] finds those that wait.
 //!
@@ -76,6 +76,20 @@ pub enum Counted {
     /// Reads: more than 5 % of them took in what had been received, and was read, before the answer to the read before. Requests come in
     /// several pieces, or are multiplexed.
     ReadsOfPieces,
+    /// Requests, or batches of them: after more than 5 % of the answers the server wrote again before it read again. Answers come in
+    /// several pieces, or several requests were read at once.
+    RequestsOrBatches,
+}
+
+impl Counted {
+    /// Whether counts are of reads, each of which may hold several requests; `None` where it cannot be known.
+    pub fn is_by_reads(self) -> Option<bool> {
+        match self {
+            Self::Requests => Some(false),
+            Self::ReadsOfSeveral | Self::ReadsOfPieces => Some(true),
+            Self::RequestsOrBatches => None,
+        }
+    }
 }
 
 /// Requests to one port or one Unix socket.
@@ -102,6 +116,9 @@ pub struct PortRequests {
     /// Reads of what was received before the answer to the read before, which had not been given then. `None` where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continued: Option<u64>,
+    /// After how many answers the server wrote again before it read again. `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<u64>,
     /// By client, those with most first, then all that were not distinguished together. Empty for Unix sockets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<PeerRequests>,
@@ -150,6 +167,7 @@ impl PortRequests {
             served_ns: 0,
             overlapping: known,
             continued: known,
+            rewritten: Some(0),
             peers: Vec::new(),
             waited: Distribution::default(),
             served: Distribution::default(),
@@ -179,6 +197,11 @@ impl PortRequests {
         self.continued.filter(|_| self.read > 0).map(|count| (count as f64 / self.read as f64).min(1.0))
     }
 
+    /// Share of answers after which the server wrote again before it read again; `None` where it is not known.
+    pub fn rewritten_share(&self) -> Option<f64> {
+        self.rewritten.filter(|_| self.answered > 0).map(|count| count as f64 / self.answered as f64)
+    }
+
     /// What these counts count; `None` where it is not known.
     pub fn counted(&self) -> Option<Counted> {
         let (overlapping, continued) = (self.overlapping_share(), self.continued_share());
@@ -186,6 +209,9 @@ impl PortRequests {
             (Some(share), _) if share > BY_READS => Some(Counted::ReadsOfSeveral),
             (_, Some(share)) if share > BY_READS => Some(Counted::ReadsOfPieces),
             (None, None) => None,
+            _ if self.rewritten_share().is_some_and(|share| share > BY_READS) => {
+                Some(Counted::RequestsOrBatches)
+            }
             _ => Some(Counted::Requests),
         }
     }
@@ -199,6 +225,7 @@ impl PortRequests {
         self.served_ns = self.served_ns.saturating_add(later.served_ns);
         self.overlapping = both(self.overlapping, later.overlapping);
         self.continued = both(self.continued, later.continued);
+        self.rewritten = both(self.rewritten, later.rewritten);
     }
 
     /// Adds what another CPU saw.
@@ -209,6 +236,7 @@ impl PortRequests {
         self.served_ns = self.served_ns.saturating_add(seen.served_ns);
         self.overlapping = self.overlapping.map(|sum| sum.saturating_add(seen.overlapping));
         self.continued = self.continued.map(|sum| sum.saturating_add(seen.continued));
+        self.rewritten = self.rewritten.map(|sum| sum.saturating_add(seen.rewritten));
         self.waited.merge(&Distribution::of(&seen.waited_steps));
         self.served.merge(&Distribution::of(&seen.served_steps));
         self.took.merge(&Distribution::of(&seen.took_steps));
@@ -226,6 +254,7 @@ fn since(before: &PortSeen, now: &PortSeen) -> PortSeen {
         served_ns: more(|seen| seen.served_ns),
         overlapping: more(|seen| seen.overlapping),
         continued: more(|seen| seen.continued),
+        rewritten: more(|seen| seen.rewritten),
         waited_steps: steps_since(&before.waited_steps, &now.waited_steps),
         served_steps: steps_since(&before.served_steps, &now.served_steps),
         took_steps: steps_since(&before.took_steps, &now.took_steps),
@@ -255,6 +284,7 @@ mod tests {
                 served_ns: 9 * sum,
                 overlapping: sum,
                 continued: sum,
+                rewritten: sum,
                 waited_steps: steps,
                 served_steps: steps,
                 took_steps: steps,
@@ -266,7 +296,7 @@ mod tests {
             parts.add(&since(&seen(before), &seen(now)));
         }
         assert_eq!((parts.read, parts.waited_ns, parts.answered, parts.served_ns), (10, 70, 10, 90));
-        assert_eq!((parts.overlapping, parts.continued), (Some(10), Some(10)));
+        assert_eq!((parts.overlapping, parts.continued, parts.rewritten), (Some(10), Some(10), Some(10)));
         assert_eq!((parts.waited.count(), parts.served.count(), parts.checked.count()), (10, 10, 10));
     }
 
@@ -281,6 +311,7 @@ mod tests {
             served_ns: u64::MAX,
             overlapping: 1,
             continued: 0,
+            rewritten: 1,
             waited_steps: steps,
             served_steps: steps,
             took_steps: steps,
@@ -292,20 +323,22 @@ mod tests {
         sum.add(&seen);
         assert_eq!((sum.read, sum.waited_ns, sum.answered, sum.served_ns), (4, 6_000, 2, u64::MAX));
         assert_eq!((sum.waited.count(), sum.mean_waited_us()), (4, Some(1.5)));
-        assert_eq!((sum.overlapping, sum.continued), (Some(2), Some(0)));
+        assert_eq!((sum.overlapping, sum.continued, sum.rewritten), (Some(2), Some(0), Some(2)));
     }
 
     #[test]
     fn what_is_counted_is_said_by_the_share_with_others_beside_them() {
-        let of = |overlapping, continued| {
+        let of = |overlapping, continued, rewritten| {
             let none = PortRequests::at(Endpoint::Port(80));
-            PortRequests { read: 100, answered: 100, overlapping, continued, ..none }.counted()
+            PortRequests { read: 100, answered: 100, overlapping, continued, rewritten, ..none }.counted()
         };
-        assert_eq!(of(Some(5), Some(5)), Some(Counted::Requests), "5 % is not more than that");
-        assert_eq!(of(Some(6), Some(0)), Some(Counted::ReadsOfSeveral));
-        assert_eq!(of(Some(6), Some(90)), Some(Counted::ReadsOfSeveral), "that is the surer one");
-        assert_eq!(of(Some(0), Some(6)), Some(Counted::ReadsOfPieces));
-        assert_eq!(of(None, None), None);
+        assert_eq!(of(Some(5), Some(5), Some(5)), Some(Counted::Requests), "5 % is not more than that");
+        assert_eq!(of(Some(6), Some(0), Some(90)), Some(Counted::ReadsOfSeveral));
+        assert_eq!(of(Some(6), Some(90), None), Some(Counted::ReadsOfSeveral), "that is the surer one");
+        assert_eq!(of(Some(0), Some(6), Some(0)), Some(Counted::ReadsOfPieces));
+        assert_eq!(of(Some(0), Some(0), Some(6)), Some(Counted::RequestsOrBatches));
+        assert_eq!(of(Some(0), Some(0), None), Some(Counted::Requests), "an older record");
+        assert_eq!(of(None, None, Some(90)), None);
         assert_eq!(PortRequests::at(Endpoint::Unix("/run/a".into())).counted(), None);
     }
 

@@ -343,7 +343,32 @@ fn a_request_in_pieces_and_an_answer_in_pieces_are_one_and_what_is_read_together
         pair.answer();
     });
     let Some(seen) = seen else { return };
-    assert_eq!(seen.ports[0].answered, 2, "{seen:?}");
+    assert_eq!((seen.ports[0].answered, seen.ports[0].rewritten), (2, Some(2)), "{seen:?}");
+}
+
+#[test]
+fn a_batch_whose_requests_are_answered_one_by_one_may_be_several_and_a_whole_answer_may_not() {
+    let mut pairs = [Pair::new(), Pair::new()];
+    let ports = pairs.each_ref().map(Pair::port);
+    let seen = counted(&ports, || {
+        let [batches, single] = &mut pairs;
+        for _ in 0..10 {
+            batches.client.write_all(b"pingping").unwrap();
+            batches.read(8);
+            batches.answer();
+            batches.answer();
+            batches.answer();
+            single.client.write_all(b"pingping").unwrap();
+            single.read(8);
+            single.server.write_all(b"pongpongpong").unwrap();
+        }
+    });
+    let Some(seen) = seen else { return };
+    let of = |port: u16| seen.ports.iter().find(|seen| seen.at == Endpoint::Port(port)).unwrap();
+    assert_eq!((of(ports[0]).answered, of(ports[0]).rewritten), (10, Some(10)), "{seen:?}");
+    assert_eq!(of(ports[0]).counted(), Some(Counted::RequestsOrBatches));
+    assert_eq!((of(ports[1]).answered, of(ports[1]).rewritten), (10, Some(0)), "{seen:?}");
+    assert_eq!(of(ports[1]).counted(), Some(Counted::Requests));
 }
 
 #[test]

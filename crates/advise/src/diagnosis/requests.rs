@@ -41,6 +41,8 @@ pub struct PortFigures {
     pub overlapping_share: Option<f64>,
     /// Share of reads that took in more before the read before them was answered.
     pub continued_share: Option<f64>,
+    /// Share of answers after which the server wrote again before it read again.
+    pub rewritten_share: Option<f64>,
     /// Connections that wait to be accepted; `None` where that is not known, as of Unix sockets.
     pub accept_queue: Option<AcceptQueue>,
     /// By client, those with most answers first.
@@ -113,6 +115,7 @@ impl PortFigures {
             counted: requests.counted(),
             overlapping_share: requests.overlapping_share(),
             continued_share: requests.continued_share(),
+            rewritten_share: requests.rewritten_share(),
             accept_queue: listener
                 .map(|listener| AcceptQueue { waiting: listener.waiting, limit: listener.limit }),
             peers: requests.peers.iter().map(|peer| PeerFigures::of(peer, window_s)).collect(),

@@ -26,7 +26,8 @@ pub struct Traffic {
     /// Connections that were open at the end and had a request in the run; `None` where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
-    /// Whether requests of some port overlapped or came in pieces, so that counts are of reads; `None` where that is not known of any.
+    /// Whether requests of some port overlapped or came in pieces, so that counts are of reads; `None` where none did, and of some port it
+    /// is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_reads: Option<bool>,
     /// Requests that were slower than a guard of latency allows; `None` without guards.

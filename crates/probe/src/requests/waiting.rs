@@ -58,6 +58,7 @@ pub(super) fn connection(arrived: u64, read: u64, asked: u64) -> Connection {
         written: 0,
         received: 0,
         early: 0,
+        answered: 0,
         cookie: 0,
         peer: PeerKey { address: [0; 16], port: 80 },
         sums: RequestSums { read: 0, waited_ns: 0, answered: 0, served_ns: 0 },

@@ -74,7 +74,7 @@ fn time(us: f64) -> String {
     figures::time((us * 1e3).round() as u64)
 }
 
-/// That counts are counts of reads, where they are.
+/// That counts are or may be counts of reads, where that is so.
 fn counted(port: &PortFigures) -> Option<String> {
     match port.counted? {
         Counted::Requests => None,
@@ -85,6 +85,10 @@ fn counted(port: &PortFigures) -> Option<String> {
         Counted::ReadsOfPieces => Some(format!(
             "counted by reads: {} of the reads went on before an answer (requests in several pieces, or multiplexed)",
             whole_percent(port.continued_share?)
+        )),
+        Counted::RequestsOrBatches => Some(format!(
+            "a batch of requests counts as one: after {} of the answers the server wrote again before it read again (batches, or long answers)",
+            whole_percent(port.rewritten_share?)
         )),
     }
 }
@@ -128,6 +132,7 @@ mod tests {
             counted: Some(Counted::Requests),
             overlapping_share: Some(0.0),
             continued_share: Some(0.0),
+            rewritten_share: Some(0.0),
             accept_queue: Some(AcceptQueue { waiting: 0, limit: Some(128) }),
             peers: Vec::new(),
         }
@@ -160,6 +165,9 @@ mod tests {
         let pieces =
             PortFigures { counted: Some(Counted::ReadsOfPieces), continued_share: Some(0.4), ..port() };
         assert!(shown(vec![pieces], false)[1].contains("40 % of the reads"));
+        let batches =
+            PortFigures { counted: Some(Counted::RequestsOrBatches), rewritten_share: Some(0.9), ..port() };
+        assert!(shown(vec![batches], false)[1].contains("after 90 % of the answers"));
         assert_eq!(shown(vec![PortFigures { counted: None, ..port() }], false).len(), 1);
     }
 

@@ -100,15 +100,22 @@ pub(super) struct Rest {
     pub(super) missing: Vec<Missing>,
 }
 
+/// Whether some port's counts are of reads; `None` where none are known to be, and of some it is not known.
+fn is_by_reads(ports: &[PortTraffic]) -> Option<bool> {
+    let each = || ports.iter().map(|port| port.counted.and_then(PortCounted::is_by_reads));
+    if each().any(|of| of == Some(true)) {
+        return Some(true);
+    }
+    (!ports.is_empty() && each().all(|of| of == Some(false))).then_some(false)
+}
+
 /// The outcome of a run.
 pub(super) fn outcome(span: Span, slices: Slices, rest: Rest) -> Outcome {
     let Span { from_ns, to_ns } = span;
     let ports = slices.traffic(rest.whole.as_ref());
-    let by_reads =
-        ports.iter().filter_map(|port| port.counted).map(|counted| counted != PortCounted::Requests);
     let traffic = Traffic {
         rate: Rate::of(&slices.sums),
-        by_reads: by_reads.reduce(|one, other| one || other),
+        by_reads: is_by_reads(&ports),
         ports,
         connections: rest.connections,
         slow_requests: rest.slow_requests,

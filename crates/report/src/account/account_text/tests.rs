@@ -213,6 +213,7 @@ fn requests_are_the_lines_that_diagnose_has_below_what_the_server_had() {
         counted: Some(Counted::Requests),
         overlapping_share: Some(0.0),
         continued_share: Some(0.0),
+        rewritten_share: Some(0.0),
         accept_queue: Some(AcceptQueue { waiting: 7, limit: Some(128) }),
         peers: Vec::new(),
     };

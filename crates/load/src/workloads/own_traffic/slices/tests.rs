@@ -92,7 +92,10 @@ fn requests_that_overlap_anywhere_are_counted_by_reads() {
     let several = PortRequests { overlapping: Some(50), ..port(80, 100) };
     assert_eq!(run(&[seen(vec![several, port(81, 100)])]).traffic.unwrap().by_reads, Some(true));
     let unknown = PortRequests { read: 9, answered: 9, ..PortRequests::at(Endpoint::Unix("/run/a".into())) };
+    assert_eq!(run(&[seen(vec![unknown.clone(), port(81, 100)])]).traffic.unwrap().by_reads, None);
     assert_eq!(run(&[seen(vec![unknown])]).traffic.unwrap().by_reads, None);
+    let batches = PortRequests { rewritten: Some(50), ..port(80, 100) };
+    assert_eq!(run(&[seen(vec![batches])]).traffic.unwrap().by_reads, None);
 }
 
 #[test]
