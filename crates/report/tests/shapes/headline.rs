@@ -65,6 +65,26 @@ fn arms_that_are_worse_are_counted_with_what_the_others_are() {
 }
 
 #[test]
+fn blocks_that_show_only_large_differences_cannot_tell() {
+    let mut open = facts(&[1000.0], 0.002);
+    let evidence = &mut open.evidence;
+    for contrast in evidence.against_baseline.iter_mut().chain(&mut evidence.against_other_cpus) {
+        contrast.verdict = Verdict::Undecided;
+    }
+    let title = |visible_share: f64| {
+        let mut facts = open.clone();
+        facts.evidence.power.as_mut().unwrap().visible_share = visible_share;
+        headline::read(&facts, &[]).title
+    };
+    assert_eq!(title(0.3), "No CPU is shown to be slow; a difference of 30 % or more would have been seen");
+    assert_eq!(
+        title(6.31),
+        "Cannot tell: with this noise, 12 blocks show only differences of a factor of 7.3 or more"
+    );
+    assert!(title(0.6).ends_with("only differences of 60 % or more"), "{}", title(0.6));
+}
+
+#[test]
 fn where_a_sequence_breaks_is_the_answer() {
     let mut facts = worse_together();
     let spot =

@@ -11,6 +11,9 @@ use crate::case::control_words::{self, unsigned};
 use crate::case::result_words;
 use crate::number;
 
+/// A difference that is visible only from this share on is larger than most placements make: not to see one says nothing.
+const COARSE: f64 = 0.5;
+
 /// The kind of answer, and the answer.
 pub(super) fn of(facts: &Facts, findings: &[Finding]) -> (Tone, String) {
     let evidence = &facts.evidence;
@@ -172,11 +175,14 @@ fn no_difference(facts: &Facts) -> (Tone, String) {
     let all: Vec<Verdict> = contrasts.iter().chain(&evidence.against_baseline).map(|c| c.verdict).collect();
     let is = |verdict: Verdict| move |of: &&Verdict| **of == verdict;
     let open = all.iter().filter(|v| !v.is_difference() && **v != Verdict::Equal).count();
-    let would = evidence.power.map(|power| {
-        format!("; a difference of {} or more would have been seen", number::share(power.visible_share))
-    });
-    let would = would.unwrap_or_default();
+    let visible_share = evidence.power.map(|power| power.visible_share);
+    let would = visible_share
+        .map(|share| format!("; a difference of {} or more would have been seen", number::share(share)))
+        .unwrap_or_default();
     match all.len() {
+        n if n > 0 && open == n && visible_share.is_some_and(|share| share > COARSE) => {
+            (Tone::Undecided, too_coarse(facts, visible_share.unwrap_or_default()))
+        }
         0 => (Tone::Undecided, "There is nothing to compare yet".into()),
         n if all.iter().filter(is(Verdict::Equal)).count() == n => (
             Tone::Even,
@@ -192,6 +198,16 @@ fn no_difference(facts: &Facts) -> (Tone, String) {
             format!("No {what} is shown to be slow; {open} of {n} comparisons are open{would}"),
         ),
     }
+}
+
+/// `Cannot tell: with this noise, 9 blocks show only differences of a factor of 7.3 or more`.
+fn too_coarse(facts: &Facts, visible_share: f64) -> String {
+    let blocks = facts.evidence.blocks;
+    let difference = match visible_share {
+        share if share < 1.0 => number::share(share),
+        share => format!("a factor of {:.1}", 1.0 + share),
+    };
+    format!("Cannot tell: with this noise, {blocks} blocks show only differences of {difference} or more")
 }
 
 /// What came of the winner of a search on its fresh blocks.
