@@ -1,8 +1,8 @@
 //! Packets are received on the server's CPU.
 
-use machine::Missing;
 use machine::devices::{Device, DeviceKind, Queue};
 use machine::wording::{per_second, percent, plural};
+use machine::{CpuSet, Missing};
 use probe::account::Source;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -27,14 +27,14 @@ static ABOUT: About = About {
     id: "receive-work",
     title: "receive work of others",
     costs: Costs::CpuAccess,
-    docs: "Packets are worked off (softirq NET_RX) on a CPU of the server: it follows the card's line, or RPS hands it over from another \
-           CPU. Loopback packets between the server and its clients are work of their own, done where the sender runs: they are cost and \
-           no theft, and no line can be moved. Distinguished by the interfaces that packets came through, by how many segments the server's \
-           own namespace sent, and, for RPS, by the interrupts with which another CPU asks for it (softnet_stat, function-call \
-           interrupts): a run while the server has the CPU, without such an interrupt, is that of what it sends to local processes. Where \
-           runs of both kinds come, the cost of steering is known by its upper bound only, and the cause is possible. Runs that follow \
-           neither a card's interrupt nor one of RPS are those of packets that are sent there, in containers, too (veth, bridges). Where \
-           to look next: the card's queues and lines (pinwise map), rps_cpus of the interface.",
+    docs: "Received packets are processed (softirq NET_RX) on a CPU of the server, either because the card's interrupts are served there, or \
+           because RPS hands the packets over from another CPU. Packets between the server and its clients on the same machine (loopback, \
+           veth, bridges) look alike: they are processed on the CPU of the sender. They are a cost of the server, nobody takes its time, and \
+           moving interrupts changes nothing. What tells them apart: the interfaces through which packets came, the segments that the \
+           server's own network namespace sent, the interrupts of the card, and, for RPS, the function-call interrupts with which another \
+           CPU asks for the work (softnet_stat). A run without such an interrupt, while the server has the CPU, comes from what it sends to \
+           local processes. Where both kinds occur, only an upper bound of the cost of steering is known, and the cause is possible. Where \
+           to look next: the card's queues and interrupts (pinwise map), rps_cpus of the interface.",
 };
 
 impl Rule for ReceiveWork {
@@ -147,15 +147,56 @@ fn part(of_these: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { (of_these as f64 / all as f64).min(1.0) }
 }
 
+/// Queues of an interface that RPS steers onto CPUs of the server.
+struct Steering<'a> {
+    device: &'a Device,
+    queues: Vec<&'a Queue>,
+}
+
+impl<'a> Steering<'a> {
+    /// The first interface with such queues; `None` where none of those that are seen here has any.
+    fn onto(scene: &Scene<'a>, cpus: &CpuSet) -> Option<Self> {
+        let is_onto = |queue: &&Queue| {
+            queue.rps_cpus.as_ref().is_some_and(|steered| !steered.intersection(cpus).is_empty())
+        };
+        let mut of_devices = scene.situation.machine.devices.iter().map(|device| {
+            let queues = device.queues.iter().filter(is_onto).collect();
+            Self { device, queues }
+        });
+        of_devices.find(|steering: &Self| !steering.queues.is_empty())
+    }
+
+    /// To have RPS hand them over to CPUs that the server does not use.
+    fn elsewhere(&self, scene: &Scene<'_>) -> Remedy {
+        let spare = scene.spare();
+        let (mut words, cpus) = match spare.is_empty() {
+            true => ("Leave it where the packets arrive".to_string(), "none".to_string()),
+            false => {
+                let word = plural("CPU", spare.len());
+                (
+                    format!("Steer it to {word} {spare}, or leave it where the packets arrive"),
+                    spare.to_string(),
+                )
+            }
+        };
+        if let [_, others @ ..] = &self.queues[..]
+            && !others.is_empty()
+        {
+            let others: Vec<&str> = others.iter().map(|queue| queue.name.as_str()).collect();
+            words.push_str(&format!("; likewise {}", others.join(", ")));
+        }
+        Remedy::set(words, "rps-cpus", format!("{}/{}", self.device.name, self.queues[0].name), cpus)
+    }
+}
+
 /// RPS hands packets over to the server's CPU.
 fn steered(scene: &Scene<'_>, taken: &Taken, handed: &Handed, share: f64) -> Cause {
-    let steers = scene.situation.machine.devices.iter().find(|device| {
-        let queues = device.queues.iter().filter_map(|queue| queue.rps_cpus.as_ref());
-        queues.into_iter().any(|cpus| !cpus.intersection(&taken.cpus).is_empty())
-    });
+    let steering = Steering::onto(scene, &taken.cpus);
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
-    let (subject, name) = match steers {
-        Some(device) => (Subject::Interface { name: device.name.clone() }, format!("of {}", device.name)),
+    let (subject, name) = match &steering {
+        Some(Steering { device, .. }) => {
+            (Subject::Interface { name: device.name.clone() }, format!("of {}", device.name))
+        }
         None => (Subject::Server, "of an interface that is not seen here".into()),
     };
     let claim = format!("Receive work {name} is steered onto {word} {cpus}, where the server runs (RPS)");
@@ -172,27 +213,10 @@ fn steered(scene: &Scene<'_>, taken: &Taken, handed: &Handed, share: f64) -> Cau
         ))
         .figure("handed_over_per_s", handed.per_s)
         .figure("taken_s", handed.ns / 1e9);
-    cause.remedy(steered_elsewhere(scene, steers))
-}
-
-/// To have RPS hand them over to CPUs that the server does not use.
-fn steered_elsewhere(scene: &Scene<'_>, steers: Option<&Device>) -> Remedy {
-    let steered = steers.and_then(|device| {
-        let is_steered = |queue: &Queue| queue.rps_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty());
-        Some((device, device.queues.iter().find(|queue| is_steered(queue))?))
-    });
-    let Some((device, queue)) = steered else {
-        return Remedy::by_hand("Look at rps_cpus of the interfaces in other network namespaces");
-    };
-    let spare = scene.spare();
-    let (words, cpus) = match spare.is_empty() {
-        true => ("Leave it where the packets arrive".to_string(), "none".to_string()),
-        false => {
-            let word = plural("CPU", spare.len());
-            (format!("Steer it to {word} {spare}, or leave it where the packets arrive"), spare.to_string())
-        }
-    };
-    Remedy::set(words, "rps-cpus", format!("{}/{}", device.name, queue.name), cpus)
+    cause.remedy(match &steering {
+        Some(steering) => steering.elsewhere(scene),
+        None => Remedy::by_hand("Look at rps_cpus of the interfaces in other network namespaces"),
+    })
 }
 
 /// To have the lines of a card served on CPUs that the server does not use.
@@ -209,44 +233,54 @@ fn elsewhere(scene: &Scene<'_>) -> Remedy {
 
 /// Packets of a card, or of other local processes.
 fn received(scene: &Scene<'_>, taken: &Taken, share: f64, cards: &[(&Device, u64)]) -> Cause {
-    let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
-    let most = cards.iter().max_by_key(|(_, interrupts)| *interrupts);
-    let card = most.map(|(card, interrupts)| (card, *interrupts as f64 / taken.count as f64));
+    let follows = |interrupts: u64| interrupts as f64 / taken.count as f64;
+    let of_any = follows(cards.iter().map(|(_, interrupts)| interrupts).sum());
+    let most = cards.iter().max_by_key(|(_, interrupts)| *interrupts).filter(|_| of_any >= POLLED);
     let per_s = scene.per_s(taken.count);
     let evidence =
         format!("softirq NET_RX took {} of the server's time: {}", percent(share), per_second(per_s));
-    match card.filter(|(_, follows)| *follows >= POLLED) {
-        Some((card, follows)) => {
-            let subject = Subject::Interface { name: card.name.clone() };
-            let claim =
-                format!("Packets of {} are received on {word} {cpus}, where the server runs", card.name);
-            let cause = match follows >= FOLLOWS {
-                true => Cause::seen(ABOUT.id, subject, share, claim),
-                false => Cause::possible(ABOUT.id, subject, claim).at_most(share).because(format!(
-                    "its lines interrupted {}: it is polled, or these are packets between processes of this machine, too",
-                    per_second(follows * per_s)
-                )),
-            };
-            cause.because(evidence).figure("runs_per_s", per_s).remedy(elsewhere(scene))
+    let cause = match most {
+        Some((card, interrupts)) => {
+            of_card(scene, taken, share, card, follows(*interrupts)).because(evidence)
         }
-        None => {
-            let busiest = scene.interfaces().max_by(|a, b| a.1.total_cmp(&b.1));
-            let through = busiest
-                .map(|(name, per_s)| format!("; {name} received {} packets", per_second(per_s)))
-                .unwrap_or_default();
-            let claim =
-                format!("Packets that are not the server's own are received on {word} {cpus}, where it runs");
-            Cause::seen(ABOUT.id, Subject::Server, share, claim)
-                .because(format!("{evidence}{through}"))
-                .figure("runs_per_s", per_s)
-                .remedy(Remedy::by_hand("Find out who sends them: packets between local interfaces are processed where the sender runs; keep the sender off these CPUs (knob process-affinity)"))
-        }
-    }
+        None => of_somebody(scene, taken, share, evidence),
+    };
+    cause.figure("runs_per_s", per_s)
+}
+
+/// Packets of a card whose interrupts so large a part of the runs follow.
+fn of_card(scene: &Scene<'_>, taken: &Taken, share: f64, card: &Device, follows: f64) -> Cause {
+    let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
+    let subject = Subject::Interface { name: card.name.clone() };
+    let claim = format!("Packets of {} are received on {word} {cpus}, where the server runs", card.name);
+    let cause = match follows >= FOLLOWS {
+        true => Cause::seen(ABOUT.id, subject, share, claim),
+        false => Cause::possible(ABOUT.id, subject, claim).at_most(share).because(format!(
+            "its lines interrupted {}: it is polled, or these are packets between processes of this machine, too",
+            per_second(follows * scene.per_s(taken.count))
+        )),
+    };
+    cause.remedy(elsewhere(scene))
+}
+
+/// Packets of whom is not known, since the lines of the machine's cards are not.
+fn of_somebody(scene: &Scene<'_>, taken: &Taken, share: f64, evidence: String) -> Cause {
+    let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
+    let busiest = scene.interfaces().max_by(|a, b| a.1.total_cmp(&b.1));
+    let through = busiest
+        .map(|(name, per_s)| format!("; {name} received {} packets", per_second(per_s)))
+        .unwrap_or_default();
+    let claim = format!(
+        "Packets of a card or of other processes are received on {word} {cpus}, where the server runs"
+    );
+    Cause::possible(ABOUT.id, Subject::Server, claim)
+        .at_most(share)
+        .because(format!("{evidence}{through}; which interrupts are a network card's is not known here"))
+        .remedy(Remedy::by_hand("Find the card's interrupts in /proc/interrupts. If they are on these CPUs, move them (knob irq-affinity); else the packets are sent by processes on these CPUs: keep those off (knob process-affinity)"))
 }
 
 #[cfg(test)]
 mod tests {
-    use machine::CpuSet;
     use probe::Situation;
     use probe::account::{Interruptions, Part};
 
@@ -341,9 +375,46 @@ mod tests {
             assert_eq!(causes[0].id.subject, Subject::Interface { name: "eth0".into() });
             assert_eq!(causes[0].certainty, certainty, "{interrupts}");
         }
+    }
+
+    #[test]
+    fn where_the_interrupts_of_cards_are_not_known_it_may_be_a_cards_or_other_processes() {
         let mut unknown = in_a_container(20);
         unknown.machine.devices[0].irqs.clear();
-        assert!(matches!(looked(&unknown), Looked::Found(_)), "nobody knows which lines the card has");
+        assert!(bound(&looked(&unknown)).is_some());
+    }
+
+    #[test]
+    fn two_cards_that_are_polled_are_not_packets_between_processes() {
+        let mut seen = in_a_container(200);
+        assert!(bound(&looked(&in_a_container(200))).is_none(), "one alone interrupts too seldom");
+        let mut second = seen.machine.devices[0].clone();
+        second.name = "eth1".into();
+        second.irqs = vec![41];
+        seen.machine.devices.push(second);
+        let mut line = seen.account.as_ref().unwrap().lines[0].clone();
+        line.irq = 41;
+        line.seen.on_target.count = 100;
+        seen.account.as_mut().unwrap().lines.push(line);
+        let Looked::Found(causes) = looked(&seen) else { panic!("neither is found") };
+        assert_eq!(causes[0].certainty, Certainty::Possible);
+        assert_eq!(causes[0].id.subject, Subject::Interface { name: "eth0".into() });
+    }
+
+    #[test]
+    fn the_remedy_of_steering_names_the_queues_that_steer_onto_the_server() {
+        let mut seen = steered_on_lo(24_400, 0);
+        let queue = |name: &str, cpus: &str| Queue {
+            name: name.into(),
+            rps_cpus: Some(CpuSet::from_list(cpus).unwrap()),
+            ..Queue::default()
+        };
+        let queues = vec![queue("rx-0", "0"), queue("rx-1", "1"), queue("rx-2", "0-1")];
+        seen.machine.devices = vec![Device { name: "eth0".into(), queues, ..Device::default() }];
+        let Looked::Found(causes) = looked(&seen) else { panic!("nothing is found") };
+        let remedy = &causes[0].remedies[0];
+        assert!(remedy.words.ends_with("; likewise rx-2"), "{remedy:?}");
+        assert!(format!("{remedy:?}").contains("eth0/rx-1"), "{remedy:?}");
     }
 
     #[test]
