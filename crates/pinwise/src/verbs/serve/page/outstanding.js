@@ -23,12 +23,20 @@ function session(one) {
       { class: "hint" },
       "Begun ",
       figure(when, "the ledger does not say"),
-      one.owner_alive ? "; the process that made it runs" : "",
+      owner(one),
       ".",
     ),
     one.outstanding.length ? frame : null,
     one.problems.map((fault) => problemBox(fault)),
   );
+}
+
+function owner(one) {
+  if (one.being_undone) {
+    const who = one.undone_by_pid === undefined ? "A second process" : `Process ${one.undone_by_pid}`;
+    return `. ${who} is undoing it, since its own process has ended: wait for that`;
+  }
+  return one.owner_alive ? "; the process that made it runs" : "";
 }
 
 function cells(act, one) {
