@@ -1,6 +1,6 @@
 //! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
 
-use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, abouts};
+use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, about, abouts};
 use machine::{Setting, wording};
 
 use crate::account::changed_cpus;
@@ -23,6 +23,8 @@ pub(crate) const WIDTH: usize = 110;
 const MISSING: usize = 4;
 /// Width of the bar, characters.
 const BAR: usize = 60;
+/// A server that was active for less than this share of its time slept much: its shares are of one time or the other.
+const ACTIVE: f64 = 0.9;
 
 /// What is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +77,7 @@ pub(crate) fn causes(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> Vec
     let most = if wanted.all { usize::MAX } else { SHOWN };
     let mut lines = Vec::new();
     for (number, cause) in diagnosis.causes.iter().take(most).enumerate() {
-        lines.extend(self::cause(number + 1, cause, wanted, width));
+        lines.extend(self::cause(number + 1, cause, diagnosis.time.as_ref(), wanted, width));
     }
     if let Some(rest) = diagnosis.causes.get(most..).filter(|rest| !rest.is_empty()) {
         let ids: Vec<String> = rest.iter().map(|cause| cause.id.to_string()).collect();
@@ -219,14 +221,37 @@ fn bar(time: &ServerTime) -> Vec<String> {
     let legend = parts.iter().filter(|(.., ns)| *ns / all >= 0.001);
     let legend: Vec<String> =
         legend.map(|(sign, what, ns)| format!("{sign} {what} {}", percent(ns / all))).collect();
-    vec![format!("  [{line}]"), format!("  {}", legend.join("   "))]
+    let active = slept_much(time).then(|| format!(" (active {})", percent(time.active_ns() / time.wall_ns)));
+    vec![format!("  [{line}]"), format!("  {}{}", legend.join("   "), active.unwrap_or_default())]
 }
 
-fn cause(number: usize, cause: &Cause, wanted: Wanted, width: usize) -> Vec<String> {
-    let cost = match (cause.share, cause.certainty) {
-        (Some(share), Certainty::Seen) => percent(share),
-        _ => "cost not measured".into(),
+/// Whether it slept for so much of its time that shares of its active time are not those of all time.
+fn slept_much(time: &ServerTime) -> bool {
+    time.wall_ns > 0.0 && time.active_ns() < ACTIVE * time.wall_ns
+}
+
+/// What a cause cost: `49 %`; of a server that slept much `5.5 % of its active time`, `93 % of all time`.
+fn cost(cause: &Cause, time: Option<&ServerTime>) -> String {
+    let (Some(share), Certainty::Seen) = (cause.share, cause.certainty) else {
+        return "cost not measured".into();
     };
+    let is_of_all = about(&cause.id.rule).is_some_and(|about| about.costs.is_share_of_all_time());
+    let of = match (time.is_some_and(slept_much), is_of_all) {
+        (false, _) => "",
+        (true, true) => " of all time",
+        (true, false) => " of its active time",
+    };
+    format!("{}{of}", percent(share))
+}
+
+fn cause(
+    number: usize,
+    cause: &Cause,
+    time: Option<&ServerTime>,
+    wanted: Wanted,
+    width: usize,
+) -> Vec<String> {
+    let cost = cost(cause, time);
     let follows = cause.follows_from.as_ref().map(|id| format!(", follows from {id}")).unwrap_or_default();
     let claim = format!("{} ({cost}{})", one_line(&cause.claim), one_line(&follows));
     let mut lines = hanging(&format!("{number}. "), &claim, "   ", width);
@@ -352,6 +377,28 @@ mod tests {
             text.contains("1. hog (process 7) runs on CPU 1 (22 %)\n   one\n   -> Give it CPU 0\n      pinwise apply --set process-affinity:7=0\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn shares_of_a_server_that_slept_much_say_of_which_time_they_are() {
+        let asleep = Cause::seen("slow-client", Subject::Process { pid: 9 }, 0.93, "its client is busy");
+        let with = |time: ServerTime| {
+            let causes = vec![asleep.clone(), hog(7)];
+            let diagnosis = Diagnosis { time: Some(time), causes, ..Diagnosis::default() };
+            render(&diagnosis, "s", Wanted::default())
+        };
+        let text = with(ServerTime {
+            on_cpu_ns: 4e8,
+            interrupted_ns: 0.0,
+            preempted_ns: 3e8,
+            asleep_ns: 9.3e9,
+            ..time()
+        });
+        assert!(text.contains(". asleep 93 % (active 7.0 %)\n"), "{text}");
+        assert!(text.contains("its client is busy (93 % of all time)\n"), "{text}");
+        assert!(text.contains("runs on CPU 1 (22 % of its active time)\n"), "{text}");
+        let busy = with(time());
+        assert!(busy.contains("runs on CPU 1 (22 %)\n") && !busy.contains("active"), "{busy}");
     }
 
     #[test]
