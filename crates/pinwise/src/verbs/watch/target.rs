@@ -3,6 +3,7 @@
 use machine::processes::FoundServer;
 use machine::procfs::pid_memory;
 use machine::procfs::pid_stat::{self, PidStat};
+use machine::wording::counted;
 use machine::{Class, CpuSet, Fault, Missing, Root, processes};
 use probe::account::{Account, Target};
 use serde::Serialize;
@@ -151,7 +152,9 @@ impl Watched {
         let numbered = |asked: &str| self.cgroup.is_none() && asked.bytes().all(|byte| byte.is_ascii_digit());
         match (&self.asked, self.tids.as_slice(), self.pids.len()) {
             (Some(asked), _, 1) if numbered(asked) => format!("process {asked}"),
-            (Some(asked), _, n) if numbered(asked) => format!("process {asked} and {} descendants", n - 1),
+            (Some(asked), _, n) if numbered(asked) => {
+                format!("process {asked} and {}", counted(n - 1, "descendant"))
+            }
             (Some(asked), _, 1) => format!("{asked} (1 process)"),
             (Some(asked), _, n) => format!("{asked} ({n} processes)"),
             (None, [], _) => match &self.cpus {
