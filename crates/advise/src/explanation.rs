@@ -2,7 +2,7 @@
 //!
 //! For the threads of a server that worked, threads x window = own + interrupted + waiting + throttled + blocked + asleep, exactly.
 //! Divided by threads and requests it is the time of a request, so that the difference of two arms *is* the sum of the differences of the
-//! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is a number, not a silence. Pure.
+//! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is reported as a number. Pure.
 
 pub mod claim;
 pub mod common_causes;
@@ -142,7 +142,7 @@ fn against_baseline(facts: &Facts, by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<Ex
     others.filter_map(|arm| explanation(facts, by_arm, arm, baseline).ok()).collect()
 }
 
-/// Whether a lock of the server costs the same arm more: who releases it wakes who waits, on whatever CPU that one was.
+/// Whether a lock of the server costs the same arm more: whoever releases it wakes a waiter, on whatever CPU that one was.
 fn follows_from_a_lock(crossing: &Claim, claims: &[Claim]) -> bool {
     let is_lock =
         |claim: &Claim| lock::is_of(&claim.id) && claim.evidence.costlier() == crossing.evidence.costlier();
@@ -184,7 +184,7 @@ fn explanation(
     let slower = slower(facts, basis, &server.total, arm, against);
     let mut claims = claim::claims(&found, server.total.larger(), slower);
     for crossing in cross_cpu_wakeups::claims(&pairs, slower, &server) {
-        // By how often it happens it is known better than by whether the rule found it.
+        // How often it happens is better evidence than whether the rule found it.
         claims.retain(|claim| claim.id != crossing.id);
         if !follows_from_a_lock(&crossing, &claims) {
             claims.push(crossing);
@@ -226,7 +226,7 @@ fn slower(facts: &Facts, basis: Basis, total: &Change, arm: &Arm, against: &Arm)
     }
 }
 
-/// The slower one of an arm and the baseline by the verdict of the study, where that is on a rate.
+/// The slower one of an arm and the baseline by the study's verdict, if that is about a rate.
 fn decided_slower(facts: &Facts, arm: &Arm, against: &Arm) -> Option<Side> {
     let evidence = &facts.evidence;
     let (judged, its_side) = match (arm.role, against.role) {
@@ -258,7 +258,7 @@ pub fn proof_id(claim: &Claim, arm: &str, against: &str) -> String {
     format!("{} costs {costlier} more than {cheaper}", claim.id)
 }
 
-/// The arm of this name; of the baseline, which stands in each block twice, its first copy.
+/// The arm of this name; for the baseline, which is in each block twice, its first copy.
 fn named<'a>(facts: &'a Facts, name: &str) -> Result<&'a Arm, Missing> {
     let arms = &facts.study.arms;
     let is_baseline = |arm: &&Arm| arm.role == study::Role::Baseline && arm.title() == name;
@@ -266,7 +266,7 @@ fn named<'a>(facts: &'a Facts, name: &str) -> Result<&'a Arm, Missing> {
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         Missing::new(
             format!("arm '{name}'"),
-            format!("the case has none of that name; it has: {}", names.join(", ")),
+            format!("the case has no arm of that name; its arms are: {}", names.join(", ")),
         )
     })
 }
@@ -298,7 +298,7 @@ fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[TrialPair<'_, '_>]) -
 /// Why there is nothing to explain from.
 fn nothing_observed(facts: &Facts) -> Missing {
     let fact = "where the time of the server's threads went";
-    // What else a trial has not is about counters.
+    // Other facts that are missing from a trial are about counters.
     let is_of_account =
         |missing: &&Missing| missing.is(&FactId::ServerThreads) || missing.is(&FactId::KernelEvents);
     let said = |seen: &SeenObserved| {
@@ -328,8 +328,8 @@ fn missing(pairs: &[TrialPair<'_, '_>]) -> Vec<Missing> {
     all
 }
 
-/// Of all that changed, the share of which it is not known who or what took it: the server's own time, as far as no claim takes it, and
-/// what is left of the other terms. Changes that may be chance are none.
+/// Of all that changed, the share of which it is not known who or what took it: the server's own time, as far as no claim explains it, and
+/// what is left of the other terms. Changes that may be chance do not count, unless there are too few blocks to tell.
 fn unexplained(server: &Waterfall, claims: &[Claim]) -> Option<f64> {
     let is_own = |term: Term| matches!(term, Term::User | Term::Kernel | Term::Own);
     let others = server.steps.iter().filter(|step| !is_own(step.term)).flat_map(|step| &step.parts);
@@ -345,7 +345,7 @@ fn unexplained(server: &Waterfall, claims: &[Claim]) -> Option<f64> {
             claim.costs == Costs::OwnTime && matches!(claim.support, Support::Proved | Support::Supported)
         });
         let claimed: f64 = claims.filter_map(|claim| claim.evidence.cost()).map(Change::difference).sum();
-        // A claim of the other direction explains nothing of this change, and one that is larger no more than all of it.
+        // A claim in the other direction explains nothing of this change, and a larger one explains no more than all of it.
         all += by.abs();
         nameless += by.abs() - (claimed * by.signum()).clamp(0.0, by.abs());
     }

@@ -192,11 +192,11 @@ impl Scaled<'_> {
     }
 }
 
-/// From this share of the blocks on a cause whose size is not known is one of an arm.
+/// A cause whose size is not known belongs to an arm if it is found in at least this share of its blocks.
 const MOST_BLOCKS: f64 = 0.75;
 
 /// What differs between the arms: first what makes the slower one slower, ranked as causes of a diagnosis are, then what is outweighed. `total`
-/// is the whole of the waterfall, in its unit, of which a claim has to take a share that matters; `slower` is the arm that it shows to be.
+/// is the whole of the waterfall, in its unit, of which a claim has to take a share that matters; `slower` is the slower arm, if it shows one.
 pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], total: f64, slower: Option<Side>) -> Vec<Claim> {
     let least = MATTERS * total;
     let ids: BTreeSet<&CauseId> =
@@ -221,7 +221,7 @@ pub(super) fn side(is_arm: bool) -> Side {
     if is_arm { Side::Arm } else { Side::Against }
 }
 
-/// The arm in most blocks of which a cause was found, where it was not in most of the other's.
+/// The arm in most of whose blocks a cause was found, if it was not found in most blocks of the other.
 fn only_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)]) -> Option<Side> {
     let (a, b): (Vec<bool>, Vec<bool>) =
         blocks.iter().map(|(a, b)| (a.found.has(id), b.found.has(id))).unzip();
@@ -231,7 +231,7 @@ fn only_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)]) -> Option<Side> {
     one.then_some(side(arm > against))
 }
 
-/// The most that a cause can take, if that is much more in one arm, where it is found in both and the most that it can take is known.
+/// The most that a cause can take, if that is known in all blocks and is much more in one arm.
 fn more_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Change> {
     let sizes: Option<Vec<(f64, f64)>> =
         blocks.iter().map(|(a, b)| a.size_at_most(id).zip(b.size_at_most(id))).collect();
@@ -246,7 +246,7 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
         Some(sizes) => {
             let change = Change::of(&sizes);
             let matters = change.difference().abs() >= least;
-            // Of six blocks one in which it could not be seen takes the interval; that it is in all others is worth saying. Fewer say nothing.
+            // One block of six in which it could not be seen makes the interval include 0; that it is in all others is worth saying. Fewer say nothing.
             let is_in = only_in(id, blocks).filter(|_| change.interval.is_some());
             match change.is_there() {
                 true => Some(Evidence::Cost { change }),

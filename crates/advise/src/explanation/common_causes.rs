@@ -12,7 +12,7 @@ use crate::diagnosis::limit::FULL;
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{Cause, CauseId, Limit, Subject, about};
 
-/// From this share of the server's time on, in every arm, a cause is one of all.
+/// A cause is common to all arms if it takes at least this share of the server's time in each of them.
 const EVERYWHERE: f64 = 0.05;
 
 /// A mechanism that costs every arm.
@@ -46,14 +46,14 @@ pub(super) fn every_arm(facts: &Facts, by_arm: &BTreeMap<&str, OfArm<'_>>) -> Ev
     EveryArm { causes: causes(by_arm), limit_by_arm: limits.collect() }
 }
 
-/// The limit, if the trials that decide agree: the load is none while the server is full there, nor where it is not known how busy it is. An
+/// The limit, if the trials that decide agree: the load is not the limit if the server is full there, or if it is not known how busy it is. An
 /// account that misses processes of the server sees it idle.
 fn borne_out(limit: Limit, server_busy: Option<f64>) -> Limit {
     let has_room = || server_busy.is_some_and(|busy| busy < FULL);
     if limit == Limit::Load && !has_room() { Limit::Unknown } else { limit }
 }
 
-/// The limit of most trials; the first by its order where several are as many.
+/// The limit of most trials; of several that are equally frequent, the first in their order.
 fn usual_limit(trials: &OfArm<'_>) -> Limit {
     let mut counts: BTreeMap<Limit, usize> = BTreeMap::new();
     trials.values().for_each(|judged| *counts.entry(judged.limit).or_default() += 1);
@@ -78,7 +78,7 @@ fn causes(by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<CommonCause> {
         let example = largest(&found)?;
         Some(CommonCause { id: id.clone(), costs: about(&id.rule)?.costs, share_by_arm, example })
     };
-    // A closed loop's load that is slower than the server is the limit of all arms, and said as that.
+    // If the load of a closed loop is slower than the server, that is reported as the limit of all arms.
     let is_cause = |id: &&CauseId| id.subject != Subject::Load || id.rule != "slow-client";
     let mut causes: Vec<CommonCause> = ids.into_iter().filter(is_cause).filter_map(common).collect();
     let smallest = |cause: &CommonCause| cause.share_by_arm.values().copied().fold(f64::INFINITY, f64::min);

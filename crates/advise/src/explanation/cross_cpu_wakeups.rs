@@ -1,8 +1,8 @@
 //! Wake-ups across CPUs that one placement makes and the other does not.
 //!
-//! What such a wake-up takes is spread over the kernel's work for it, the interrupt, and an idle CPU that comes up, and no account knows it
-//! as one sum. What is counted is how often. Look-alike: a slower client, with which a server sleeps more often between requests; but
-//! then its wake-ups come from where they came before, so that the share of them that cross CPUs has to differ as well.
+//! What such a wake-up takes is spread over the kernel's work for it, the interrupt, and the idle CPU that comes up, and no account has it
+//! as one sum. Only how often it happens is counted. Look-alike: a slower client, with which a server sleeps more often between requests; but
+//! then its wake-ups come from the same CPUs as before, so the share of them that cross CPUs has to differ as well.
 
 use probe::account::{Account, Waker};
 use study::Observed;
@@ -16,7 +16,7 @@ use crate::diagnosis::{CauseId, Subject, about};
 
 /// The rule of a diagnosis that finds the same in one window.
 const RULE: &str = "cross-cpu-wakeups";
-/// Fewer wake-ups across CPUs than this a request do not make a placement.
+/// Fewer wake-ups across CPUs than this a request do not distinguish a placement.
 const OFTEN_PER_REQUEST: f64 = 0.5;
 
 /// Who wakes the server.
@@ -33,7 +33,7 @@ enum Partner {
 struct Crossings {
     /// From other CPUs, per request.
     per_request: f64,
-    /// Those from other CPUs of all by this partner, 0 to 1; 0 where there are none.
+    /// Share of those from other CPUs in all by this partner, 0 to 1; 0 if there are none.
     share: f64,
 }
 

@@ -159,8 +159,7 @@ fn of_any_trial(path: &str) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// The largest of these causes, with only such settings as are about the same object in every trial: a process of one trial is gone in the
-/// next.
+/// The largest of these causes, with only those settings whose object is the same in every trial: a process of one trial is gone in the next.
 pub(super) fn largest(found: &[&Cause]) -> Option<Cause> {
     let share = |cause: &Cause| cause.share.unwrap_or(0.0);
     let mut largest = (*found.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?).clone();

@@ -12,8 +12,8 @@ use super::waterfall::{Change, MATTERS};
 /// Functions that are named.
 const MOST: usize = 5;
 
-/// Standard deviations of a difference of counts from which on it is no chance. A case has some hundred functions and dozens of contrasts:
-/// where nothing differs, one of 30,000 functions goes beyond it twice (normal distribution).
+/// Standard deviations of a difference of counts beyond which it is not chance. A case has some hundred functions and dozens of contrasts: if
+/// nothing differs, about two of 30,000 functions exceed it (normal distribution).
 const BEYOND_CHANCE: f64 = 4.0;
 
 /// What a sample is sorted by.
@@ -117,7 +117,7 @@ fn is_beyond_chance(pairs: &[TrialPair<'_, '_>], place: Where, name: &str) -> bo
             count += samples(profile, place, name) as f64;
             requests += of_trial;
         }
-        // The variance of a count is the count; that of none is not nothing.
+        // The variance of a count is the count; that of a count of 0 is not 0.
         (count / requests, count.max(1.0) / (requests * requests))
     };
     let (arm, arm_variance) = rate(&mut pairs.iter().map(|(arm, _)| arm.observed));

@@ -9,19 +9,19 @@ use super::claim::Claim;
 /// Knobs whose value is the CPUs of the cause, so that it can be moved to those of the other arm.
 const MOVES: [&str; 3] = [PIN, "irq-affinity", "rps-cpus"];
 
-/// What the names of arms end in.
+/// How the names of arms end.
 const AS_FOUND: &str = "as found";
 const AWAY: &str = "cause away";
 const HERE: &str = "cause here";
 
-/// The intervention; `None` where no knob takes the cause away, or what it would be set of ends with the trial.
+/// The intervention; `None` if no knob takes the cause away, or if the object to set ends with the trial.
 ///
 /// `costlier` is the arm that the claim costs more. Where the cause can be put onto CPUs and both arms pin the server to different ones, it
 /// is also brought to `cheaper`, which must turn slow: both directions.
 pub fn intervention(claim: &Claim, costlier: &Arm, cheaper: &Arm) -> Option<Intervention> {
     let setting = claim.example.as_ref()?.remedies.iter().find_map(|remedy| remedy.setting.clone())?;
     let there = cheaper.placement.server_cpus.clone().filter(|cpus| can_be_brought(&setting, costlier, cpus));
-    // Where it is brought to the cheaper arm it is that far away from the costlier one, too.
+    // If it is brought to the cheaper arm, it is away from the costlier one, too.
     let away = match &there {
         Some(cpus) => Setting { value: cpus.to_list(), ..setting.clone() },
         None => setting.clone(),

@@ -10,7 +10,7 @@ use crate::diagnosis::{Cause, Remedy, Subject};
 
 /// The rule whose claim it is.
 const RULE: &str = "slow-client";
-/// From this share of its time on, the load waits.
+/// The load waits if it does for at least this share of its time.
 const WAITS: f64 = 0.05;
 /// The process has to have had a CPU for this share of the load's waiting.
 const MOSTLY: f64 = 0.5;
@@ -24,7 +24,7 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
         return None;
     }
     let (hog, cpu) = hog_beside_clients(situation)?;
-    // It cannot have cost the load more than its own time, and where the server runs there, too, the two compete.
+    // It cannot have cost the load more than its own time; and if the server runs there too, the two compete.
     let hog_ns = hog.cpus * situation.window_s * 1e9;
     if hog_ns < MOSTLY * waited_ns || server_share(situation, cpu) >= WAITS {
         return None;
@@ -42,7 +42,7 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
         .figure("hog_cpus", hog.cpus);
     let spare = situation.online().difference(&loads_cpus(situation)).difference(&situation.server.cpus());
     let remedy = match spare.is_empty() {
-        true => Remedy::by_hand("Move it, or the load, to another CPU, or to another host"),
+        true => Remedy::by_hand("Move it or the load to another CPU, or to another host"),
         false => Remedy::set(
             "Move it to a CPU that neither the server nor the load uses",
             "process-affinity",

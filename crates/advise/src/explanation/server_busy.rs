@@ -3,8 +3,8 @@
 use study::statistics::summary::median;
 use study::{Facts, Seen};
 
-/// Share of what the server could do at most that it did in an arm, 0 to 1: its busiest thread, or all of its threads on the CPUs that they may
-/// use, whichever is more; the median over trials. `None` where it is known of none.
+/// How much of its capacity the server used in an arm, 0 to 1: that of its busiest thread, or of all of its threads on the CPUs that they may
+/// use, whichever is more; the median over trials. `None` if it is known of none.
 pub(super) fn server_busy(facts: &Facts, arm: &str) -> Option<f64> {
     let counts = |seen: &&Seen| {
         let trial = &seen.trial;

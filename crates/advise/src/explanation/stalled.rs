@@ -4,7 +4,7 @@ use serde::Serialize;
 use study::Facts;
 use study::statistics::stalls::{Regular, Run, regular};
 
-/// How likely chance may make the distances as equal, over all arms together.
+/// How likely it may be, over all arms together, that chance makes the distances so equal.
 const ALPHA: f64 = 0.01;
 
 /// An arm whose trials stall at regular distances.

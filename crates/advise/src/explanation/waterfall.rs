@@ -13,7 +13,7 @@ pub const LEVEL: f64 = 0.95;
 /// A claim or a term below this share of the time of a request is left out.
 pub const MATTERS: f64 = 0.01;
 
-/// What is counted, or known as the most that it can be, may explain one arm from so many times the other's on.
+/// A count, or an upper bound, may explain one arm if it is at least so many times the other's.
 const MUCH_MORE: f64 = 2.0;
 
 /// One observed block: the terms of both arms, in the unit that the waterfall is reported in.

@@ -10,20 +10,20 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `autogroup`.
 pub struct AutogroupRule;
 
-/// A task that has this many times what its nice value would give it is not held to that.
+/// A task that has this many times what its nice value would give it is not limited by that value.
 const BEYOND: f64 = 2.0;
 
 static ABOUT: About = About {
     id: "autogroup",
     title: "autogroups",
     costs: Costs::CpuAccess,
-    docs: "With autogrouping (kernel.sched_autogroup_enabled) each session competes as one, and nice values count within a session only: a \
-           task with nice 19 in another session takes as much as the server. It holds for tasks in the root cgroup of the cpu controller; \
-           under systemd services are in cgroups of their own and weights count instead. Look-alikes: a task that has no more than its nice value gives it, or one of the same session that is \
-           not nice (busy-task).",
+    docs: "With autogrouping (kernel.sched_autogroup_enabled) each session competes for a CPU as one group, and nice values count only \
+           within a session: a task with nice 19 in another session takes as much as the server. This applies to tasks in the root cgroup of \
+           the cpu controller; under systemd, services have cgroups of their own, and weights count instead. Look-alikes: a task that has no \
+           more than its nice value gives it, or a task of the same session that is not nice (busy-task).",
 };
 
-/// What a nice value weighs against others: a step is 1.25 times (kernel/sched/core.c, `sched_prio_to_weight`).
+/// The weight of a nice value, relative to nice 0: each step is a factor of 1.25 (kernel/sched/core.c, `sched_prio_to_weight`).
 fn weight(nice: i32) -> f64 {
     1.25f64.powi(-nice)
 }

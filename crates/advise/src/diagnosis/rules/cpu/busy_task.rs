@@ -21,12 +21,11 @@ static ABOUT: About = About {
     id: "busy-task",
     title: "other processes",
     costs: Costs::CpuAccess,
-    docs: "The server waits for a CPU while another process runs there. The kernel's account names it: the waiting of the server's threads \
-           is charged to whoever was on that CPU meanwhile. A task of the ordinary policies shares the CPU by weight (nice, cpu.weight); one \
-           of a real-time policy keeps it until it sleeps. Look-alikes: clients on the same CPU (client-beside-server), the server's own \
-           threads (own-threads), a quota (quota): each is charged apart. A busy task on a CPU that the server does not use costs it \
-           nothing and is not named. Processes of one name that each take little - a build, a script that starts one command after another - \
-           are added up.",
+    docs: "The server waits for a CPU while another process runs there. The kernel's account names it: the waiting of the server's \
+           threads is charged to whoever was on that CPU meanwhile. An ordinary task shares the CPU by weight (nice, cpu.weight); a real-time \
+           task keeps it until it sleeps. Look-alikes, each charged separately: clients on the same CPU (client-beside-server), the server's \
+           own threads (own-threads), a quota (quota). A busy task on a CPU that the server does not use costs the server nothing and is not \
+           named. Processes of one name that each take little (a build, a script that starts one command after another) are added up.",
 };
 
 /// What one process took, or several together.
@@ -36,11 +35,11 @@ pub(super) struct Took<'a> {
     slices: u64,
     preempted: u64,
     pub(super) cpus: CpuSet,
-    /// The thread of it that took most.
+    /// The thread that took most.
     pub(super) worst: Option<&'a TaskAccount>,
 }
 
-/// What other processes took that are neither the server, nor its clients where `clients` is false, by process.
+/// What other processes took, by process: only the clients of the server if `clients`, else all others.
 pub(super) fn took<'a>(scene: &'a Scene<'_>, clients: bool) -> BTreeMap<u32, Took<'a>> {
     let mut by_process: BTreeMap<u32, Took<'a>> = BTreeMap::new();
     let tasks = scene.situation.account.iter().flat_map(|account| &account.tasks);
@@ -98,12 +97,12 @@ fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
     Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
 }
 
-/// A cause with the waiting that it is charged with; `pronoun` is `it` or `them`.
+/// A cause with the waiting that is charged to it; `pronoun` is `it` or `them`.
 fn waited_for(scene: &Scene<'_>, subject: Subject, took: &Took<'_>, claim: String, pronoun: &str) -> Cause {
     let share = scene.time.share(took.ns);
     Cause::seen(ABOUT.id, subject, share, claim)
         .because(format!(
-            "the server waited {} of its time for {pronoun}, in {} slices ({}), and was preempted by {pronoun} {} times",
+            "the server spent {} of its time waiting for {pronoun}, in {} slices ({}), and was preempted by {pronoun} {} times",
             percent(share),
             took.slices,
             per_second(scene.per_s(took.slices)),
@@ -139,7 +138,7 @@ fn remedies(scene: &Scene<'_>, pid: u32, took: &Took<'_>, task: Option<&Task>) -
         let words = "Remove its real-time policy: it takes precedence over every ordinary task";
         remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
     } else if spare.is_empty() {
-        let words = "There is no CPU that the server leaves free: give it the lowest weight";
+        let words = "Give it the lowest weight: there is no CPU that the server does not use";
         remedies.push(Remedy::set(words, "scheduling-policy", pid, "idle"));
     }
     remedies

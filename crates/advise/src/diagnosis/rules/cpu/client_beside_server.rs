@@ -14,9 +14,10 @@ static ABOUT: About = About {
     id: "client-beside-server",
     title: "clients on the server's CPU",
     costs: Costs::CpuAccess,
-    docs: "A client on the same host runs on the CPU that the server waits for: the two take turns. Together on one CPU they wake each other \
-           cheaply, apart they run at the same time: which is better is measured, not known (pinwise study). It is distinguished from a foreign task (busy-task) by its connection to the server. Look-alike: a client that is slow because something else has its CPU; then the \
-           server sleeps.",
+    docs: "A client on the same host runs on the CPU that the server waits for: the two take turns. On one CPU they wake each other \
+           cheaply; on separate CPUs they run at the same time. Which is faster has to be measured (pinwise study). A client is distinguished \
+           from a foreign task (busy-task) by its connection to the server. Look-alike: a client that is slow because something else has its \
+           CPU; then the server sleeps.",
 };
 
 impl Rule for ClientBesideServer {
@@ -42,19 +43,19 @@ impl Rule for ClientBesideServer {
         }
         let comm = worst.worst.map(|task| task.comm.as_str()).unwrap_or_default();
         let who = match took.len() {
-            1 => format!("Its client {comm} (process {pid}) shares"),
-            n => format!("{n} clients, {comm} (process {pid}) most, share"),
+            1 => format!("Client {comm} (process {pid}) shares"),
+            n => format!("Client {comm} (process {pid}), which takes the most time of {n} clients, shares"),
         };
-        let claim = format!("{who} {} {} with it", plural("CPU", worst.cpus.len()), worst.cpus);
+        let claim = format!("{who} {} {} with the server", plural("CPU", worst.cpus.len()), worst.cpus);
         let cause = Cause::seen(ABOUT.id, Subject::Process { pid: *pid }, share, claim)
-            .because(format!("the server waited {} of its time while a client ran", percent(share)))
+            .because(format!("the server spent {} of its time waiting while a client ran", percent(share)))
             .figure("waited_s", ns / 1e9);
         let spare = scene.spare().difference(&worst.cpus);
         let remedy = match spare.is_empty() {
-            true => Remedy::by_hand("Measure both placements: pinwise study compares together and apart"),
+            true => Remedy::by_hand("Measure both placements, together and apart, with pinwise study"),
             false => {
                 let words = format!(
-                    "Give the client {} {spare}, and measure it: apart is not always faster",
+                    "Give the client {} {spare} and measure the effect: apart is not always faster",
                     plural("CPU", spare.len())
                 );
                 Remedy::set(words, "process-affinity", pid, &spare)

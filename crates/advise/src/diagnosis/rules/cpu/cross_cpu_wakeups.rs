@@ -1,4 +1,4 @@
-//! The server and its partners wake each other from CPU to CPU.
+//! The server and its partners wake each other across CPUs.
 
 use machine::wording::{per_second, percent};
 use probe::account::{Account, SleepReason, ThreadAccount, Waker};
@@ -11,24 +11,24 @@ use crate::diagnosis::wakers::{is_client, is_own};
 /// The rule `cross-cpu-wakeups`.
 pub struct CrossCpuWakeups;
 
-/// Waiting for an idle CPU to come up matters to a placement from this share of the server's time on: less is within what moving costs.
+/// From this share of the server's time on, waiting for idle CPUs to wake up matters to a placement: less is within what moving costs.
 const COSTLY: f64 = 0.05;
-/// Fewer wake-ups a second than this are those of a server that is hardly used.
+/// With fewer wake-ups a second than this, the server is hardly used.
 const OFTEN_PER_S: f64 = 1_000.0;
-/// From this share on, wake-ups find an idle CPU, and sleep is of one kind.
+/// From this share on, wake-ups count as onto idle CPUs, and wake-ups and sleeps as of one kind.
 const MOSTLY: f64 = 0.5;
-/// Packets of a card for each wake-up, above which the card may be what wakes it.
+/// With more packets of a card than this for each wake-up, the card may be what wakes the server.
 const OF_CARD: f64 = 0.1;
 
 static ABOUT: About = About {
     id: "cross-cpu-wakeups",
     title: "wake-ups from other CPUs",
     costs: Costs::CpuAccess,
-    docs: "The server and a client on this host, or threads of its own, hand work to each other and run on different CPUs: each message wakes an \
-           idle CPU, and waiting for it is much of the server's time. That time is charged by idle-exit; this rule says what placement it \
-           comes from. On one CPU, or on CPUs that share a cache, there is no idle CPU to wake, and the two no longer run at the same time: \
-           either can be the faster one, and only a study decides. Look-alikes: wake-ups by a timer or by a network card, which no placement \
-           of the partner changes (idle-exit alone); partners that share a CPU already (client-beside-server, own-threads).",
+    docs: "The server and a client on this host, or threads of the server, hand work to each other but run on different CPUs: each \
+           message wakes an idle CPU, and the server spends much of its time waiting for that. idle-exit charges the time; this rule names the \
+           placement behind it. On one CPU there is no idle CPU to wake, but the two no longer run at the same time: either placement can be \
+           the faster one, and only a study decides. Look-alikes: wake-ups by a timer or by a network card, which no placement of the partner \
+           changes (only idle-exit is reported); partners that already share a CPU (client-beside-server, own-threads).",
 };
 
 impl Rule for CrossCpuWakeups {
@@ -49,7 +49,7 @@ impl Rule for CrossCpuWakeups {
         let coming_up_ns = sum(account, |thread| {
             thread.from_idle.iter().map(|state| state.total_ns).fold(0, u64::saturating_add)
         });
-        // From being woken to running there are interrupts too: only what CPUs were idle meanwhile is meant, as in idle-exit.
+        // The time from being woken to running includes interrupts. Only the part in which the CPUs were idle counts, as in idle-exit.
         let idle_ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
         let waited_ns = coming_up_ns.min(idle_ns);
         let share = scene.time.share(waited_ns);
@@ -61,7 +61,7 @@ impl Rule for CrossCpuWakeups {
         let (who, remedy) = match &partner {
             Partner::Client(name) => (
                 format!("The server and its client {name} wake each other across CPUs"),
-                "Measure it: pinwise study compares both on one CPU with apart; which is faster is not known",
+                "Measure it: pinwise study compares both on one CPU with each on its own; which is faster is not known",
             ),
             Partner::Own => (
                 "Its threads wake each other across CPUs".to_string(),
@@ -70,7 +70,7 @@ impl Rule for CrossCpuWakeups {
         };
         let cause = Cause::possible(ABOUT.id, Subject::Server, format!("{who}, {}", per_second(per_s)))
             .because(format!(
-                "idle CPUs that come up are {} of its time (idle-exit counts it), at {} of its wake-ups",
+                "it spent {} of its time waiting for idle CPUs to wake up (charged by idle-exit), at {} of its wake-ups",
                 percent(share),
                 percent(onto_idle / wake_ups)
             ))
@@ -95,7 +95,7 @@ enum Partner {
     Own,
 }
 
-/// Who wakes the server from other CPUs; `None` where that is no task of this host.
+/// Who wakes the server from other CPUs; `None` if that is no task of this host.
 fn partner(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
     let wakers: Vec<&Waker> = account.threads.iter().flat_map(|thread| &thread.wakers).collect();
     match wakers.is_empty() {
@@ -104,8 +104,8 @@ fn partner(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
     }
 }
 
-/// The same by who was seen to wake it: most wake-ups come from one kind of partner, on other CPUs. Of several clients it is the one that
-/// wakes it most.
+/// The partner by the wakers that were seen: one kind of partner, on other CPUs, must cause most wake-ups. Of several clients it is the one
+/// that wakes the server most.
 fn partner_by_wakers(scene: &Scene<'_>, account: &Account, wakers: &[&Waker]) -> Option<Partner> {
     let by_own = |waker: &Waker| waker.elsewhere && is_own(waker, account);
     let by_client = |waker: &Waker| waker.elsewhere && is_client(waker, scene.situation);
@@ -125,7 +125,7 @@ fn partner_by_wakers(scene: &Scene<'_>, account: &Account, wakers: &[&Waker]) ->
     Some(Partner::Client(format!("{} (process {})", peer.comm, peer.pid)))
 }
 
-/// The same by what its threads sleep for, where wakers were not counted.
+/// The partner by what its threads sleep for, if wakers were not counted.
 fn partner_by_sleep(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
     let slept = |reason: SleepReason| {
         sum(account, |thread| thread.asleep_for.get(&reason).map_or(0, |part| part.count))
@@ -135,7 +135,7 @@ fn partner_by_sleep(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
         return Some(Partner::Own);
     }
     let peer = scene.situation.connections.peers.iter().max_by_key(|peer| peer.connections)?;
-    // Without them the card may be what wakes it.
+    // Without packet counts, the card may be what wakes it.
     scene.interfaces().next()?;
     let by_card: f64 = scene.interfaces().filter(|(name, _)| *name != "lo").map(|(_, per_s)| per_s).sum();
     let of_input = slept(SleepReason::Input);
@@ -216,7 +216,7 @@ mod tests {
                 Waker { context, pid, elsewhere, count: 4_000, comm: None },
                 Waker { context: WakerContext::Interrupt, elsewhere: true, count: 1_000, ..Waker::default() },
             ];
-            // Not known, and not asked for then.
+            // Packets were not counted, and need not be.
             seen.observation.system.clear();
             look(&seen)
         };
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(
             by(WakerContext::Softirq, Some(99), true),
             Looked::DoesNotApply,
-            "a card, while anybody ran"
+            "a card: that process happened to run there"
         );
         assert_eq!(by(WakerContext::Interrupt, None, true), Looked::DoesNotApply, "a timer");
         let own = situation().account.unwrap().threads[0].pid;

@@ -17,10 +17,10 @@ static ABOUT: About = About {
     id: "kernel-thread",
     title: "kernel threads",
     costs: Costs::CpuAccess,
-    docs: "Threads of the kernel run where the server wants to: work items (kworker), softirqs that were too many (ksoftirqd), RCU, \
-           writeback, threads of a loop device or of a file system. Work items are named by their function. Bound threads (of one CPU) \
-           cannot be moved, only what gives them work. Look-alike: softirqs that run within the server's own time are charged to \
-           themselves (receive-work, softirqs).",
+    docs: "Kernel threads run on a CPU that the server waits for: work items (kworker), softirqs that were too many (ksoftirqd), RCU, \
+           writeback, threads of a loop device or of a file system. The most common work item is named by its function. Threads bound to one \
+           CPU cannot be moved, only what gives them work. Look-alike: softirqs that interrupt the server, which are charged separately \
+           (receive-work, softirqs).",
 };
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Took {
     ns: f64,
     slices: u64,
     cpus: CpuSet,
-    /// The name of the thread that took most, with its numbers.
+    /// The thread that took most: how much, ns, and its name, numbers included.
     worst: (u64, String),
 }
 
@@ -59,14 +59,14 @@ impl Rule for KernelThread {
 fn cause(scene: &Scene<'_>, kind: &str, took: &Took) -> Cause {
     let share = scene.time.share(took.ns);
     let claim = format!(
-        "Kernel threads {kind} ({} most) run on {} {}",
+        "Kernel threads {kind} ({} took most) run on {} {} while the server waits",
         took.worst.1,
         plural("CPU", took.cpus.len()),
         took.cpus
     );
     let mut cause = Cause::seen(ABOUT.id, Subject::KernelThread { name: kind.into() }, share, claim)
         .because(format!(
-            "the server waited {} of its time for them, in {} slices ({})",
+            "the server spent {} of its time waiting for them, in {} slices ({})",
             percent(share),
             took.slices,
             per_second(scene.per_s(took.slices))
@@ -92,7 +92,9 @@ fn remedy(kind: &str) -> Remedy {
         "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
             "Boot with rcu_nocbs= for these CPUs (knob boot-parameters), then move the threads (knob kernel-thread-affinity)"
         }
-        "migration" => "The scheduler moves tasks: give each its own CPUs (knobs cpuset, process-affinity)",
+        "migration" => {
+            "The scheduler moves tasks between CPUs: give each task its own (knobs cpuset, process-affinity)"
+        }
         "loop" => {
             "A loop device is in use: move its thread (knob kernel-thread-affinity), or the process that writes to it"
         }

@@ -14,7 +14,7 @@ pub mod thread_migrations;
 
 use super::Rule;
 
-/// All of this field.
+/// All rules of this field.
 pub static ALL: &[&dyn Rule] = &[
     &quota::Quota,
     &narrow_affinity::NarrowAffinity,

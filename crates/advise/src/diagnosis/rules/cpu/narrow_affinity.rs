@@ -11,17 +11,17 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `narrow-affinity`.
 pub struct NarrowAffinity;
 
-/// Fewer idle CPUs than this are none that would help.
+/// Fewer idle CPUs than this would not help.
 const IDLE_CPUS: f64 = 0.25;
 
 static ABOUT: About = About {
     id: "narrow-affinity",
     title: "too few CPUs allowed",
     costs: Costs::CpuAccess,
-    docs: "Threads of the server wait for a CPU while CPUs that they may not use are idle: a cpuset, an affinity set from outside (taskset, \
-           CPUAffinity=) or by the server itself is narrower than the work. Look-alikes: the same waiting with no idle CPU elsewhere is \
-           just too much work (busy-task, own-threads); isolated CPUs are idle on purpose. Whoever set it may set it again: look at the \
-           owner before changing it.",
+    docs: "Threads of the server wait for a CPU while CPUs that they may not use are idle: a cpuset, or an affinity set from outside \
+           (taskset, CPUAffinity=) or by the server itself, is too narrow for the work. Look-alikes: the same waiting with no idle CPU \
+           elsewhere is simply too much work (busy-task, own-threads); isolated CPUs are idle on purpose. Whoever set it may set it again: find \
+           its owner before you change it.",
 };
 
 impl Rule for NarrowAffinity {
@@ -29,7 +29,7 @@ impl Rule for NarrowAffinity {
         &ABOUT
     }
 
-    /// A server that may use every CPU has threads that wait for each other, too.
+    /// Threads also wait for each other in a server that may use every CPU.
     fn share_without(&self, scene: &Scene<'_>) -> f64 {
         crowded(scene)
     }
@@ -42,7 +42,7 @@ impl Rule for NarrowAffinity {
             return Looked::DoesNotApply;
         }
         let share = crowded(scene);
-        // Under a quota that runs out, more CPUs only use it up earlier; a server that has room gains nothing by them.
+        // Under a quota that runs out, more CPUs only use it up earlier; a server that has room gains nothing from them.
         let throttled = scene.time.share(scene.time.throttled_ns) >= MATTERS;
         if throttled || limit::saturation(scene) < limit::HAS_ROOM {
             return Looked::Fine;
@@ -55,8 +55,9 @@ impl Rule for NarrowAffinity {
     }
 }
 
-/// Share of its time that it waited behind its own work, for which more CPUs are the remedy. What clients on this host took is theirs
-/// (client-beside-server), and what foreign tasks took is theirs (busy-task): each of them can be moved instead, and no time is named twice.
+/// Share of its time that it waited behind its own threads: more CPUs are the remedy for that. Without an account it is all its waiting.
+/// What clients on this host took is charged by client-beside-server, and what foreign tasks took by busy-task: those can be moved instead, and
+/// no time is named twice.
 fn crowded(scene: &Scene<'_>) -> f64 {
     scene.time.share(scene.own_took_ns().unwrap_or_else(|| scene.time.queued_ns()))
 }
@@ -76,9 +77,9 @@ fn cause(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet, share: f64, idle
     };
     let (word, count) = (plural("CPU", allowed.len()), outside.len());
     let claim = format!(
-        "The server may use only {word} {allowed} ({by}) and waits, while {} {outside} {} idle",
+        "The server may use only {word} {allowed} ({by}) and waits while {} {outside} {} idle time",
         plural("CPU", count),
-        if count == 1 { "is" } else { "are" }
+        if count == 1 { "has" } else { "have" }
     );
     let remedy = match (&subject, scene.situation.pids.first()) {
         (Subject::Server, Some(pid)) => {
@@ -86,9 +87,9 @@ fn cause(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet, share: f64, idle
             let words = "Let it use them too; a server that pins its own threads has a setting for it";
             Remedy::set(words, "process-affinity", pid, wider)
         }
-        _ => Remedy::by_hand(format!("Widen {by} by {outside}: cpuset.cpus, AllowedCPUs=, --cpuset-cpus")),
+        _ => Remedy::by_hand(format!("Add {outside} to {by}: cpuset.cpus, AllowedCPUs=, --cpuset-cpus")),
     };
-    // Without an account it is not known whose waiting it is: a foreign task on those CPUs looks the same.
+    // Without an account it is not known who had the CPUs: a foreign task on them looks the same.
     let known = scene.situation.account.is_some();
     let cause = if known {
         Cause::seen(ABOUT.id, subject, share, claim)
@@ -97,7 +98,7 @@ fn cause(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet, share: f64, idle
     };
     let mut cause = cause
         .because(format!(
-            "it waited {} of its time for a CPU; outside {idle:.1} CPUs were idle",
+            "it spent {} of its time waiting for a CPU; of the other CPUs {idle:.1} were idle",
             percent(share)
         ))
         .remedy(remedy);

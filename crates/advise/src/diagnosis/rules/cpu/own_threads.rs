@@ -13,11 +13,11 @@ static ABOUT: About = About {
     id: "own-threads",
     title: "its own threads",
     costs: Costs::CpuAccess,
-    docs: "Threads of the server wait while others of its own have the CPUs: more want to run than it may use. Too many \
-           were configured, a runtime counts the machine's CPUs instead of those it may use (GOMAXPROCS; where that can be seen it is \
-           runtime-width), or threads poll. It costs nothing where all of them do useful work and the CPUs are full; it costs switches, and time where they poll or hold locks. \
-           Look-alikes: one lock (threads sleep, and do not wait for a CPU), a quota (throttled), an affinity that is too narrow \
-           (narrow-affinity: other CPUs are idle).",
+    docs: "Threads of the server wait while other threads of the server have the CPUs: more of them want to run than there are CPUs for \
+           it. Too many are configured, a runtime counts the machine's CPUs instead of those that it may use (GOMAXPROCS; runtime-width reports \
+           the runtimes that it recognises), or threads poll. If all of them do useful work and the CPUs are full, it costs nothing but \
+           switches; if they poll or hold locks, it also costs time. Look-alikes: one lock (threads sleep instead of waiting for a CPU), a \
+           quota (throttled time), an affinity that is too narrow (narrow-affinity: other CPUs are idle).",
 };
 
 impl Rule for OwnThreads {
@@ -48,16 +48,16 @@ impl Rule for OwnThreads {
         let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
             .at_most(share)
             .because(format!(
-                "for {} of its time one of its threads waited for a CPU that another one had",
+                "for {} of its time one of its threads waited for a CPU that another of its threads had",
                 percent(share)
             ))
             .figure("waited_share", share)
             .figure("threads", time.threads as f64)
             .figure("wanted_cpus", wanted)
             .figure("allowed_cpus", cpus as f64);
-        // With no more threads than CPUs the scheduler put two on one of them while another was free: fewer would not help.
+        // With no more threads than CPUs, the scheduler put two on one CPU while another was free: fewer would not help.
         if time.threads > cpus {
-            let words = format!("Give it fewer threads that run at once (about {cpus}), or more CPUs");
+            let words = format!("Let fewer of its threads run at once (about {cpus}), or give it more CPUs");
             cause = cause.remedy(Remedy::by_hand(words));
         }
         Looked::Found(vec![cause])

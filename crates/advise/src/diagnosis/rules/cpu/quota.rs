@@ -14,10 +14,10 @@ static ABOUT: About = About {
     id: "quota",
     title: "quota",
     costs: Costs::Quota,
-    docs: "The server's cgroup, or one above it, has used up its CPU quota (cpu.max, CPUQuota=, a container's CPU limit): its threads could \
-           run and are held back until the next period, by default for up to 100 ms. Average CPU use stays below the quota and looks \
-           harmless. Distinguished from a busy CPU by the throttled time, which the kernel counts apart. Many threads use a period up faster: a \
-           runtime that starts one thread for each CPU of the machine is throttled most.",
+    docs: "The server's cgroup, or one above it, has used up its CPU quota (cpu.max, CPUQuota=, a container's CPU limit): its threads \
+           could run but are held back until the next period, by default for up to 100 ms. Average CPU use stays below the quota and looks \
+           harmless. Distinguished from a busy CPU by the throttled time, which the kernel counts separately. Many threads use up the quota of \
+           a period faster: a runtime that starts one thread for each CPU of the machine is throttled most.",
 };
 
 impl Rule for Quota {
@@ -43,10 +43,10 @@ impl Rule for Quota {
                     quota.cpus,
                     if quota.cpus > 1.0 { "CPUs" } else { "CPU" }
                 );
-                // A fifth above what it wanted: a server that is held back may want more once it is not. More than its CPUs is none.
+                // A fifth more than it wanted: it may want more once it is no longer held back. More than its CPUs has no effect.
                 let enough = (1.2 * wanted).min(scene.allowed().len() as f64);
                 let words = format!(
-                    "Raise the quota of {} to {enough:.1} CPUs, or lift it (cpu.max, CPUQuota=, the container's limit)",
+                    "Raise the quota of {} to {enough:.1} CPUs, or remove it (cpu.max, CPUQuota=, the container's limit)",
                     quota.cgroup
                 );
                 Cause::seen(ABOUT.id, Subject::Cgroup { path: quota.cgroup.clone() }, share, claim)
@@ -61,11 +61,11 @@ impl Rule for Quota {
             }
             None => {
                 let claim = match scene.is_counted() {
-                    true => "The CPU quota of a cgroup that cannot be seen from here holds it back",
+                    true => "The CPU quota of a cgroup that cannot be seen from here holds the server back",
                     false => "A CPU quota holds the server back",
                 };
                 Cause::seen(ABOUT.id, Subject::Server, share, claim).remedy(Remedy::by_hand(
-                    "Look at cpu.max and CPUQuota= of its container and of the cgroups above it",
+                    "Check cpu.max and CPUQuota= of its container and of the cgroups above it",
                 ))
             }
         };

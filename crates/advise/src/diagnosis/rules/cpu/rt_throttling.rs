@@ -1,4 +1,4 @@
-//! The kernel keeps a share of each CPU from real-time tasks, and the server is one.
+//! The kernel keeps part of each CPU's time from real-time tasks, and the server is one.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `rt-throttling`.
 pub struct RtThrottling;
 
-/// Of what threads waited, at most this share may be that of ordinary ones: else it is not known whose waiting it was.
+/// Ordinary threads may have at most this share of the waiting: with more it is not known whose waiting it was.
 const OF_ORDINARY: f64 = 0.1;
-/// A CPU that real-time tasks wanted all the time was theirs, or kept from them, for this share of the window.
+/// A CPU counts as wanted all the time from this share on of the time in which it was online.
 const WANTED: f64 = 0.8;
-/// Of a thread whose policy was not read, and is taken for that of its process: ordinary tasks had at most this share of the CPUs that it wanted. The kernel
-/// keeps 5 % from real-time tasks; an ordinary thread (SCHED_RESET_ON_FORK) shares its CPU with a hog by halves.
+/// A thread whose policy was not read is taken to have that of its process, unless ordinary tasks had more than this share of the CPUs that it
+/// wanted. The kernel keeps 5 % from real-time tasks; an ordinary thread (SCHED_RESET_ON_FORK) shares its CPU equally with a hog.
 const LET_IN_AT_MOST: f64 = 0.2;
 
 static ABOUT: About = About {
     id: "rt-throttling",
     title: "real-time throttling",
     costs: Costs::CpuAccess,
-    docs: "The server runs at a real-time policy (fifo, rr, deadline) and has used up what the kernel lets such tasks have: of each period \
-           (kernel.sched_rt_period_us, 1 s) all but kernel.sched_rt_runtime_us (0.95 s), or of its cgroup's cpu.rt_runtime_us; a deadline \
-           task has the run time that it asked for. For the rest of the period its CPU is idle, or ordinary tasks have it: since Linux \
-           6.12 a fair server gives them 50 ms of each second, whatever sched_rt_runtime_us says. It shows as waiting of threads that could \
-           run on, on a CPU that is idle or that a task of an ordinary policy has: beside core scheduling and idle injection nothing else does that to a real-time task. \
-           Look-alikes: a task of a higher real-time priority (busy-task), a CPU quota, which holds for ordinary tasks alone (quota), a \
-           CPU that takes long to wake up (idle-exit). Below full load it costs nothing.",
+    docs: "The server runs under a real-time policy (fifo, rr, deadline) and has used up what the kernel allows such tasks: \
+           kernel.sched_rt_runtime_us (0.95 s) of each kernel.sched_rt_period_us (1 s), or its cgroup's cpu.rt_runtime_us; a deadline task has \
+           the run time that it reserved. For the rest of the period its CPU is idle, or ordinary tasks have it: since Linux 6.12 a fair server \
+           gives them 50 ms of each second, whatever sched_rt_runtime_us says. It shows as threads that could run on but wait, on a CPU that is \
+           idle or has an ordinary task: apart from core scheduling and idle injection, nothing else does that to a real-time task. \
+           Look-alikes: a task of a higher real-time priority (busy-task), a CPU quota, which applies only to ordinary tasks (quota), a CPU \
+           that takes long to wake up (idle-exit). Below full load it costs nothing.",
 };
 
-/// What was kept from the server's real-time threads.
+/// Time that was kept from the server's real-time threads.
 pub(in crate::diagnosis::rules) struct Kept {
     /// While an ordinary task ran, ns.
     ordinary_ns: f64,
@@ -68,7 +68,7 @@ impl Rule for RtThrottling {
             Policies::Ordinary => return Looked::DoesNotApply,
             Policies::RealTime { .. } => {}
             Policies::Mixed => {
-                let why = "both real-time and ordinary threads waited, and which of them were throttled is not known";
+                let why = "both real-time and ordinary threads waited, and it is not known which of them were throttled";
                 return Looked::CannotTell(Missing::new(ABOUT.title, why));
             }
         }
@@ -82,7 +82,7 @@ impl Rule for RtThrottling {
     }
 }
 
-/// Of which policies the server's threads are that waited.
+/// The policies of the server's threads that waited.
 enum Policies {
     Unknown,
     Ordinary,
@@ -94,7 +94,7 @@ fn policies(scene: &Scene<'_>) -> Policies {
     let own = scene.situation.server.threads();
     let own: BTreeMap<u32, &str> =
         own.filter_map(|thread| Some((thread.tid, thread.policy.as_deref()?))).collect();
-    // Where its threads were not read, the first one stands for all.
+    // If its threads were not read, the first one stands for all.
     let first = scene.situation.pids.first().and_then(|pid| scene.task(*pid)?.policy.as_deref());
     let first = first.filter(|_| own.is_empty());
     let of = |tid: u32| own.get(&tid).copied().or(first);
@@ -110,7 +110,7 @@ fn policies(scene: &Scene<'_>) -> Policies {
     for thread in threads.filter(|thread| thread.kept_off_ns() > 0) {
         let ns = thread.kept_off_ns() as f64;
         all_ns += ns;
-        // One that has ended since, such as that of a connection, was not read: it has the policy that all others of its process have.
+        // A thread that has ended since, such as one of a connection, was not read: it has the policy that all others of its process have.
         let policy = of(thread.tid).or_else(|| {
             inherited = true;
             policy_of_process(scene, thread.pid)
@@ -124,7 +124,7 @@ fn policies(scene: &Scene<'_>) -> Policies {
     Policies::RealTime { deadline: deadline_ns > realtime_ns / 2.0, inherited }
 }
 
-/// The policy of all threads of a process that were read; `None` where they differ, or none was read. A new thread has that of the one that made it.
+/// The policy of all threads of a process that were read; `None` if they differ or none was read. A new thread inherits the policy of its creator.
 fn policy_of_process<'a>(scene: &'a Scene<'_>, pid: u32) -> Option<&'a str> {
     let process = scene.situation.server.processes.iter().find(|process| process.pid == pid)?;
     let mut policies = process.threads.iter().map(|thread| thread.policy.as_deref());
@@ -139,7 +139,7 @@ fn had_too_much(account: &Account, kept: &Kept) -> bool {
     kept.ordinary_ns > LET_IN_AT_MOST * online_ns
 }
 
-/// What was kept from it, nothing perhaps; `None` where its threads are not real-time, or that is not known.
+/// What was kept from it, possibly nothing; `None` if its threads are not real-time ones, or if that is not known.
 pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
     let account = scene.situation.account.as_ref()?;
     let Policies::RealTime { deadline, inherited } = policies(scene) else { return None };
@@ -160,7 +160,7 @@ pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
             (most_ns, kept.most) = (ns, Some((task.pid, task.comm.clone())));
         }
     }
-    // Where an ordinary task only had not left the CPU yet, the server had not lost it.
+    // If an ordinary task merely had not left the CPU yet, the server had not lost it.
     kept.ordinary_ns = kept.ordinary_ns.min(lost_ns);
     if inherited && had_too_much(account, &kept) {
         return None;
@@ -169,8 +169,8 @@ pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
     Some(kept)
 }
 
-/// Whether another program's task is known to have an ordinary policy: it leaves its CPU at once for a real-time task, unless that has used
-/// up its share. Threads of the kernel are named by `kernel-thread`.
+/// Whether a task belongs to another program and is known to have an ordinary policy: it leaves its CPU at once for a real-time task, unless
+/// that has used up its share. Threads of the kernel are reported by `kernel-thread`.
 fn is_ordinary(scene: &Scene<'_>, account: &Account, task: &TaskAccount) -> bool {
     !task.of_target
         && !task.of_kernel
@@ -178,7 +178,7 @@ fn is_ordinary(scene: &Scene<'_>, account: &Account, task: &TaskAccount) -> bool
         && known(scene, account, task).is_some_and(|known| !known.is_realtime())
 }
 
-/// What is known of how a task competes; for a thread that has ended, what is known of the others of its process.
+/// What is known about how a task competes for a CPU; for a thread that has ended, what is known about another of its process.
 fn known<'a>(scene: &'a Scene<'_>, account: &Account, task: &TaskAccount) -> Option<&'a Task> {
     let of = |tid: u32| scene.task(tid).filter(|known| known.policy.is_some());
     let others =
@@ -186,8 +186,8 @@ fn known<'a>(scene: &'a Scene<'_>, account: &Account, task: &TaskAccount) -> Opt
     of(task.tid).or_else(others)
 }
 
-/// Whether a task that had the CPU is not to blame: the kernel keeps a share from the real-time server and lets it in, or it is not known
-/// whether that is so.
+/// Whether a task that had the CPU is not to blame: the kernel kept the CPU from the real-time server and let the task in, or it is not
+/// known whether that is so.
 pub(super) fn is_let_in(scene: &Scene<'_>, kept: Option<&Kept>, task: &TaskAccount) -> bool {
     let (Some(account), Some(kept)) = (&scene.situation.account, kept) else { return false };
     match known(scene, account, task) {
@@ -196,7 +196,7 @@ pub(super) fn is_let_in(scene: &Scene<'_>, kept: Option<&Kept>, task: &TaskAccou
     }
 }
 
-/// Whether tasks had a CPU, or waited for it, nearly all the time in which it was online: only there is a budget used up.
+/// Whether a CPU was busy, or idle while the server waited, nearly all the time in which it was online: only there can a budget be used up.
 fn was_wanted(account: &Account, cpu: u32) -> bool {
     let Some(seen) = account.cpus.iter().find(|seen| seen.cpu == cpu) else { return false };
     let asked_ns = seen
@@ -207,7 +207,7 @@ fn was_wanted(account: &Account, cpu: u32) -> bool {
     seen.online_ns() > 0 && asked_ns as f64 >= WANTED * seen.online_ns() as f64
 }
 
-/// Waiting at idle CPUs, beyond the time in which they came up for a thread that was woken.
+/// Waiting at idle CPUs, less the time in which these woke up for threads that were woken.
 fn idle_ns(account: &Account, cpus: &mut CpuSet) -> f64 {
     let mut waited_ns = 0.0;
     let wanted = account.cpus.iter().filter(|seen| seen.idle_while_waited_ns > 0);
@@ -226,18 +226,19 @@ fn cause(scene: &Scene<'_>, kept: &Kept) -> Cause {
     let (word, cpus) = (plural("CPU", kept.cpus.len()), &kept.cpus);
     let is_idle = kept.idle_ns >= kept.ordinary_ns;
     let meanwhile = match (is_idle, &kept.most) {
-        (false, Some((pid, comm))) => format!("{comm} (process {pid}) has it meanwhile"),
-        _ => "it is idle meanwhile".to_string(),
+        (false, Some((pid, comm))) => format!("meanwhile {comm} (process {pid}) runs there"),
+        _ => "meanwhile nothing runs there".to_string(),
     };
     let why = match kept.deadline {
         true => "the run time of its reservation is used up",
-        false => "the kernel keeps a share from real-time tasks",
+        false => "the kernel keeps part of the time from real-time tasks",
     };
-    let claim =
-        format!("The server, at a real-time policy, is taken off {word} {cpus}: {why}, and {meanwhile}");
+    let claim = format!(
+        "The server runs under a real-time policy and is taken off {word} {cpus}: {why}, and {meanwhile}"
+    );
     let mut cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
         .because(format!(
-            "it waited {} of its time at idle CPUs, and {} for ordinary tasks",
+            "it spent {} of its time waiting at idle CPUs, and {} waiting for ordinary tasks",
             percent(scene.time.share(kept.idle_ns)),
             percent(scene.time.share(kept.ordinary_ns))
         ))
@@ -247,27 +248,27 @@ fn cause(scene: &Scene<'_>, kept: &Kept) -> Cause {
     if let (Some(runtime), Some(period)) =
         (tunable("kernel.sched_rt_runtime_us"), tunable("kernel.sched_rt_period_us"))
     {
-        cause = cause.because(format!("kernel.sched_rt_runtime_us is {runtime} of {period}"));
+        cause = cause.because(format!("kernel.sched_rt_runtime_us is {runtime}, of a period of {period} us"));
     }
     remedies(scene, kept, is_idle).into_iter().fold(cause, Cause::remedy)
 }
 
-/// Which of several budgets ran out is not known (its cgroup's, the machine's, the fair server's), so that no value of one is sure to help.
+/// It is not known which budget ran out (its cgroup's, the machine's or the fair server's), so no value of one of them is sure to help.
 fn remedies(scene: &Scene<'_>, kept: &Kept, is_idle: bool) -> Vec<Remedy> {
     if kept.deadline {
         return vec![Remedy::by_hand(
-            "Ask for more run time in each period (chrt --deadline --sched-runtime), or have it do less",
+            "Reserve more run time in each period (chrt --deadline --sched-runtime), or give it less to do",
         )];
     }
     let mut remedies = Vec::new();
     if let Some(pid) = scene.situation.pids.first().filter(|_| is_idle) {
         let words =
-            "Remove its real-time policy: nothing else wants its CPU, and an ordinary task may use all of it";
+            "Remove its real-time policy: little else wants its CPU, and an ordinary task may use all of it";
         remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
     }
     remedies.push(Remedy::by_hand(
-        "Have it sleep now and then, or spread it over more CPUs; raise the limit (knob rt-runtime; cpu.rt_runtime_us of its cgroup; \
-         /sys/kernel/debug/sched/fair_server) only where nothing else has to run there: threads of the kernel are ordinary tasks",
+        "Have it sleep now and then, or spread it over more CPUs. Raise the limit (knob rt-runtime; cpu.rt_runtime_us of its cgroup) or lower what \
+         ordinary tasks get (/sys/kernel/debug/sched/fair_server) only if nothing else has to run there: most kernel threads are ordinary tasks",
     ));
     remedies
 }
@@ -288,7 +289,7 @@ mod tests {
         situation
     }
 
-    /// A server that wants its CPU all the time and was kept from it for 50 ms, while that was idle.
+    /// A server that wants its CPU all the time and was kept from it for 50 ms, while the CPU was idle.
     fn throttled(policy: &str) -> Situation {
         let mut situation = of_policy(situation(), policy);
         let account = situation.account.as_mut().unwrap();
@@ -363,7 +364,7 @@ mod tests {
         let mut seen = let_in("fifo", "other").taken_by("batch", 9, false, SECOND / 100);
         seen.account.as_mut().unwrap().tasks[1].pid = 8;
         assert_eq!(ids(&seen), ["rt-throttling/server"]);
-        // It may be one of a higher priority, and may be one that is let in.
+        // It may be a task of a higher priority, or one that is let in.
         seen.account.as_mut().unwrap().tasks[1].pid = 9;
         assert_eq!(ids(&seen), ["rt-throttling/server"]);
         seen.tasks.clear();
@@ -375,7 +376,7 @@ mod tests {
         let mut seen = let_in("fifo", "other");
         account_of(&mut seen).threads[0].tid = SERVER + 1;
         assert_eq!(ids(&seen), ["rt-throttling/server"]);
-        // Half of the CPU is no share that the kernel keeps: it was reset on fork.
+        // The kernel never keeps half of a CPU: the policy was reset on fork.
         let mut by_halves = seen.clone();
         let account = account_of(&mut by_halves);
         account.threads[0].preempted.total_ns = SECOND / 2;
@@ -383,7 +384,7 @@ mod tests {
         let cpu = &mut account.cpus[1];
         (cpu.target_ns, cpu.other_ns) = (SECOND / 2, SECOND / 2);
         assert_eq!(ids(&by_halves), ["busy-task/process:8"]);
-        // Threads of two policies: whose it has is not known.
+        // Threads of two policies: it is not known which one it has.
         let ordinary = Thread { tid: SERVER + 2, policy: Some("other".into()), ..Thread::default() };
         seen.server.processes[0].threads.push(ordinary);
         assert!(matches!(look(&seen), Looked::CannotTell(_)));

@@ -1,4 +1,4 @@
-//! A runtime has a worker for each CPU of the machine, and the server may use fewer.
+//! A runtime has a worker for each CPU of the machine, but the server may use fewer.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `runtime-width`.
 pub struct RuntimeWidth;
 
-/// A worker is at work from this share of what all threads of the server wanted on.
+/// A worker counts as at work from this share of the time that all threads of the server wanted.
 const WORKS: f64 = 0.01;
 /// From this share of the throttled time on, it is the workers that are throttled.
 const MOSTLY: f64 = 0.5;
 
 static ABOUT: About = About {
     id: "runtime-width",
-    title: "workers by the machine's CPUs",
+    title: "workers sized to the machine",
     costs: Costs::CpuAccess,
-    docs: "A runtime started one worker for each CPU of the machine, and the server's cpuset, affinity or quota allows fewer: its workers wait \
-           for each other, or use the quota up early in each period and are throttled together. Known by name and exact number: schedulers of \
-           Erlang (erts_sched_N, N_scheduler), parallel collectors of a JVM (GC Thread#N: all CPUs up to 8, 5 of each 8 beyond), workers of \
-           nginx (worker_processes auto). Other runtimes, Go and Node.js among them, do not name their threads and are not recognised. The \
-           waiting itself is charged by quota, narrow-affinity and own-threads; what fewer workers gain is measured. Look-alikes: as many \
-           threads as its configuration says, which is not the number of the CPUs (own-threads); a server that is as wide as it \
-           may be, and has more work than that (quota, narrow-affinity).",
+    docs: "A runtime started one worker for each CPU of the machine, but the server's cpuset, affinity or quota allows fewer: its \
+           workers wait for each other, or use up the quota early in each period and are throttled together. Recognised by name and exact \
+           number: Erlang schedulers (erts_sched_N, N_scheduler), parallel collectors of a JVM (GC Thread#N: one for each CPU up to 8, and 5 \
+           for each 8 beyond), nginx workers (worker_processes auto). Other runtimes, Go and Node.js among them, do not name their threads and \
+           are not recognised. The waiting itself is charged by quota and narrow-affinity; own-threads does not report it again. What fewer \
+           workers would gain has to be measured. Look-alikes: a configured number of threads that is not the number of CPUs (own-threads); a \
+           server whose workers fit the CPUs that it may use, but that has more work than they can do (quota, narrow-affinity).",
 };
 
-/// A number in the name of a thread.
+/// The name of a thread: a fixed part with a number after or before it.
 enum Numbered {
     /// `erts_sched_3`.
     After(&'static str),
@@ -50,11 +50,11 @@ impl Numbered {
     }
 }
 
-/// Workers of a runtime that are threads.
+/// A runtime whose workers are threads.
 struct Threads {
     runtime: &'static str,
     names: &'static [Numbered],
-    /// How many it starts where it sees so many CPUs.
+    /// How many workers it starts if it sees this many CPUs.
     width: fn(usize) -> usize,
     /// What sets the number.
     setting: &'static str,
@@ -83,9 +83,9 @@ static PROCESSES: &[(&str, &str)] = &[("nginx", "worker_processes N")];
 struct Workers<'a> {
     runtime: &'static str,
     setting: &'static str,
-    /// How many a runtime of so many CPUs would have.
+    /// How many the runtime would start if it saw this many CPUs.
     width: fn(usize) -> usize,
-    /// All of them, by thread or process.
+    /// How many there are: threads or processes.
     count: usize,
     /// Their threads.
     threads: Vec<&'a ThreadAccount>,
@@ -98,13 +98,13 @@ impl Rule for RuntimeWidth {
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         if scene.situation.account_alone {
-            let why = "which CPUs the server may use was not kept";
+            let why = "which CPUs the server may use was not recorded";
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         }
         let online = scene.situation.online().len();
         let usable = usable(scene);
         let recognised = workers(scene);
-        // Of another number it was set, or there are others of that name than the workers.
+        // Any other number was configured, or includes other threads with such names.
         let by_machine: Vec<&Workers<'_>> =
             recognised.iter().filter(|workers| workers.count == (workers.width)(online)).collect();
         let fits = |workers: &Workers<'_>| workers.count <= (workers.width)(usable.ceil() as usize);
@@ -120,7 +120,7 @@ impl Rule for RuntimeWidth {
     }
 }
 
-/// CPUs that the server may use at once: those that it may run on, or its quota where that is less.
+/// CPUs that the server may use at once: those that it may run on, or its quota if that is less.
 fn usable(scene: &Scene<'_>) -> f64 {
     let seen = scene.situation.observation.quotas.iter().filter(|quota| quota.party == Party::Server);
     let read = scene.situation.server.processes.iter().filter_map(|process| process.cpu_quota.as_ref());
@@ -128,7 +128,7 @@ fn usable(scene: &Scene<'_>) -> f64 {
     quotas.filter(|cpus| *cpus > 0.0).fold(scene.allowed().len() as f64, f64::min)
 }
 
-/// The workers of every runtime that is recognised.
+/// The workers of each recognised runtime.
 fn workers<'a>(scene: &'a Scene<'_>) -> Vec<Workers<'a>> {
     let accounts: &[ThreadAccount] =
         scene.situation.account.as_ref().map(|account| account.threads.as_slice()).unwrap_or_default();
@@ -155,7 +155,7 @@ fn workers<'a>(scene: &'a Scene<'_>) -> Vec<Workers<'a>> {
     found
 }
 
-/// A cause, where more of the workers are at work than the server may run at once, and that costs them.
+/// A cause if more workers are at work than the server may run at once, and if that costs time.
 fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f64) -> Option<Cause> {
     let active = |thread: &ThreadAccount| thread.had_ns().saturating_add(thread.kept_off_ns()) as f64;
     let all_ns: f64 = account.threads.iter().map(active).sum();
@@ -173,16 +173,16 @@ fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f6
     }
     let (online, fits) = (scene.situation.online().len(), usable.ceil() as usize);
     let claim = format!(
-        "{} has {} workers, as for the machine's {online} {}, and the server may use {}: they {}",
+        "{} has {} workers, sized to the machine's {online} {}, but the server may use {}: they {}",
         workers.runtime,
         workers.count,
         plural("CPU", online),
         shown(usable),
-        if by_quota { "use its quota up together" } else { "wait for each other" }
+        if by_quota { "use up its quota together" } else { "wait for each other" }
     );
     let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
         .because(format!(
-            "{at_work} of them are at work; {} of its time another worker had the CPU that one wanted, {} they were throttled",
+            "{at_work} of them are at work; a thread waited while a worker had its CPU for {} of the server's time, and they were throttled for {}",
             percent(took),
             percent(throttled)
         ))
@@ -191,8 +191,11 @@ fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f6
         .figure("usable_cpus", usable)
         .figure("waited_share", took)
         .figure("throttled_share", throttled);
-    let words =
-        format!("Start it with {fits} ({}), or let it use as many CPUs as it has workers", workers.setting);
+    let words = format!(
+        "Start it for {fits} {} ({}), or let it use as many CPUs as it has workers",
+        plural("CPU", fits),
+        workers.setting
+    );
     Some(cause.remedy(Remedy::by_hand(words)))
 }
 
@@ -257,7 +260,7 @@ mod tests {
         let seen = named(&SCHEDULERS);
         let Looked::Found(causes) = look(&seen) else { panic!("not found") };
         assert_eq!(causes[0].share, None, "what it costs is not known");
-        assert!(causes[0].remedies[0].words.contains("1 (+S N:N)"), "{causes:?}");
+        assert!(causes[0].remedies[0].words.contains("1 CPU (+S N:N)"), "{causes:?}");
         let ids: Vec<String> = diagnose(&seen).causes.iter().map(|cause| cause.id.rule.clone()).collect();
         assert!(ids.contains(&"runtime-width".into()) && !ids.contains(&"own-threads".into()), "{ids:?}");
         let old = named(&["1_scheduler", "2_scheduler", "3_scheduler", "4_scheduler"]);
@@ -286,7 +289,7 @@ mod tests {
             throttled_us: 1,
         }];
         let Looked::Found(causes) = look(&seen) else { panic!("not found") };
-        assert!(causes[0].claim.contains("may use 1.5: they use its quota up together"), "{causes:?}");
+        assert!(causes[0].claim.contains("may use 1.5: they use up its quota together"), "{causes:?}");
         assert_eq!(diagnose(&seen).causes[0].id.rule, "quota", "the throttling is the quota's");
     }
 

@@ -11,22 +11,22 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `thread-migrations`.
 pub struct ThreadMigrations;
 
-/// What filling a cache anew takes, ns: a MiB at the 20 GB/s that a CPU has of its memory is some 50 us. It says from when on migrations may
-/// matter, and is no cost that was measured.
+/// Time to refill a cache, ns: 1 MiB takes about 50 us at the 20 GB/s at which a CPU reads memory. It decides from when on migrations may
+/// matter; it is not a measured cost.
 const REFILL_NS: f64 = 50_000.0;
 
 static ABOUT: About = About {
     id: "thread-migrations",
     title: "migrations",
     costs: Costs::OwnTime,
-    docs: "The scheduler moves threads of the server to another last-level cache or another NUMA node, many times a second: each time they find \
-           nothing of theirs in the cache. It shows as CPU time of the server's own that does less, and what it costs depends on how much it \
-           keeps in the cache: reported where filling a MiB each time would take 1 % of its time, as possible. Look-alikes: moves between CPUs \
-           that share the last-level cache, which are cheap and are not counted; memory on another node (memory-node), which stays where it \
-           is. The scheduler moves threads because CPUs are taken: look first at who else runs (busy-task, own-threads).",
+    docs: "The scheduler moves threads of the server to another last-level cache or NUMA node many times a second, and each time they \
+           find none of their data in the cache. The server then does less in the same CPU time. What that costs depends on how much it keeps \
+           in the cache: it is reported (as possible) if refilling 1 MiB each time would take 1 % of the server's time. Look-alikes: moves \
+           between CPUs that share the last-level cache, which are cheap and are not counted; memory on another node (memory-node), which stays \
+           where it is. The scheduler moves threads because their CPUs are taken: look first at who else runs (busy-task, own-threads).",
 };
 
-/// Fewer migrations than these a second are what a server that sleeps a lot has.
+/// Fewer migrations a second than this are normal for a server that sleeps a lot.
 const LEAST_PER_S: f64 = 100.0;
 
 /// Migrations that leave the last-level cache.
@@ -57,7 +57,7 @@ impl Rule for ThreadMigrations {
         if !may_matter(count) {
             return match may_matter(unknown) {
                 true => {
-                    let why = "threads migrate, and which CPUs share a cache is not known";
+                    let why = "threads migrate, but which CPUs share a cache is not known";
                     Looked::CannotTell(Missing::new(ABOUT.title, why))
                 }
                 false => Looked::Fine,
@@ -73,7 +73,12 @@ impl Rule for ThreadMigrations {
             .figure("node_migrations_per_s", scene.per_s(nodes));
         if let Some(most) = account.threads.iter().max_by_key(|thread| far(&thread.migrations)) {
             let times = scene.per_s(far(&most.migrations));
-            cause = cause.because(format!("thread {} ({}) most, {}", most.comm, most.tid, per_second(times)));
+            cause = cause.because(format!(
+                "thread {} ({}) moves most often, {}",
+                most.comm,
+                most.tid,
+                per_second(times)
+            ));
         }
         cause = cause.remedy(Remedy::by_hand(
             "Measure it: pinwise study compares the server on the CPUs of one cache or node with all of them (knobs process-affinity, cpuset)",
@@ -91,7 +96,7 @@ mod tests {
     use crate::diagnosis::Certainty;
     use crate::diagnosis::situation_builder::situation;
 
-    /// A server that may use both CPUs and migrates so.
+    /// A server that may use both CPUs, with these migrations.
     fn migrating(migrations: Migrations) -> Situation {
         let mut situation = situation();
         situation.server.processes[0].threads[0].cpus = Some([0, 1].into_iter().collect());

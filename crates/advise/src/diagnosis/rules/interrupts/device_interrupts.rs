@@ -17,11 +17,11 @@ static ABOUT: About = About {
     id: "device-interrupts",
     title: "device interrupts",
     costs: Costs::CpuAccess,
-    docs: "Handlers of a device's line run on a CPU of the server: a network card's or a disk's. Each takes a few us and comes again some \
-           thousand times a second. The line is named; it can be moved unless the kernel manages it (multi-queue disks, some cards): then \
-           the server is moved instead. Where irqbalance runs and moves lines it may move this one back: then it has to leave it alone \
-           (irqbalance-banned-irqs). Look-alikes: receive work of a card (receive-work) follows its line, and is charged apart; a disk \
-           that swaps because memory is short (swap) goes quiet when memory suffices.",
+    docs: "Interrupt handlers of a device, such as a network card or a disk, run on a CPU of the server. Each takes a few us, some \
+           thousand times a second. The interrupt line is named. It can be moved unless the kernel manages it (multi-queue disks, some cards); \
+           then move the server instead. If irqbalance runs and moves lines, it may move this one back: it then has to leave the line alone \
+           (irqbalance-banned-irqs). Look-alikes: receive work of a card (receive-work), which follows its line and is charged separately; a \
+           disk that swaps because memory is short (swap), which goes quiet once there is enough memory.",
 };
 
 impl Rule for DeviceInterrupts {
@@ -56,7 +56,7 @@ fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cau
     );
     let cause = Cause::seen(ABOUT.id, Subject::Irq { irq }, share, claim)
         .because(format!(
-            "its handlers took {} of the server's time: {} that hit it",
+            "its handlers took {} of the server's time: {} while it ran or waited",
             percent(share),
             per_second(scene.per_s(count))
         ))
@@ -64,10 +64,10 @@ fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cau
     let spare = scene.spare();
     let remedy = match (known.and_then(|line| line.managed), spare.is_empty()) {
         (Some(true), _) => Remedy::by_hand(
-            "The kernel manages this line and refuses another CPU: place the server elsewhere",
+            "Place the server elsewhere: the kernel manages this line and does not let it be moved",
         ),
         (_, true) => Remedy::by_hand(
-            "There is no CPU that the server leaves free: keep one for interrupts, by placing the server on the others",
+            "Keep a CPU for interrupts by placing the server on the others: there is no CPU that it does not use",
         ),
         (_, false) => {
             let words = format!("Move the line to {} {spare}", plural("CPU", spare.len()));
@@ -78,17 +78,17 @@ fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cau
     cause.remedy(remedy)
 }
 
-/// A warning that irqbalance would move the line back; `None` where it does not run, or leaves the line alone.
+/// A warning that irqbalance would move the line back; `None` if it does not run, or leaves the line alone.
 fn irqbalance(scene: &Scene<'_>, irq: u32) -> Option<String> {
     let owner = scene.situation.machine.owners.iter().find(|owner| {
         owner.pid.is_some()
             && owner.irqbalance.as_ref().is_some_and(|irqbalance| irqbalance.moves.contains(&irq))
     })?;
-    // The knob reaches the running irqbalance; a restart reads its settings anew.
+    // The knob changes only the running irqbalance; after a restart it reads its settings again.
     let file = owner.settings.first().map(|setting| format!(" in {}", setting.file)).unwrap_or_default();
     Some(format!(
-        ": irqbalance (process {}) would move it back, so that apply asks it to leave the line alone (knob irqbalance-banned-irqs) until it \
-         restarts; to make that permanent, add --banirq={irq} to its arguments{file}",
+        ": irqbalance (process {}) would move it back, so apply also asks irqbalance to leave the line alone (knob irqbalance-banned-irqs), \
+         until irqbalance restarts; to make that permanent, add --banirq={irq} to its arguments{file}",
         owner.pid?
     ))
 }

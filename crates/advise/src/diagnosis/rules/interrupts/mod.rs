@@ -8,7 +8,7 @@ pub mod timers;
 
 use super::Rule;
 
-/// All of this field.
+/// All rules of this field.
 pub static ALL: &[&dyn Rule] = &[
     &device_interrupts::DeviceInterrupts,
     &receive_work::ReceiveWork,

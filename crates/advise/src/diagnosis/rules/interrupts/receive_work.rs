@@ -30,7 +30,7 @@ static ABOUT: About = About {
     docs: "Received packets are processed (softirq NET_RX) on a CPU of the server, either because the card's interrupts are served there, or \
            because RPS hands the packets over from another CPU. Packets between the server and its clients on the same machine (loopback, \
            veth, bridges) look alike: they are processed on the CPU of the sender. They are a cost of the server, nobody takes its time, and \
-           moving interrupts changes nothing. What tells them apart: the interfaces through which packets came, the segments that the \
+           moving interrupts changes nothing. What distinguishes them: the interfaces through which packets came, the segments that the \
            server's own network namespace sent, the interrupts of the card, and, for RPS, the function-call interrupts with which another \
            CPU asks for the work (softnet_stat). A run without such an interrupt, while the server has the CPU, comes from what it sends to \
            local processes. Where both kinds occur, only an upper bound of the cost of steering is known, and the cause is possible. Where \

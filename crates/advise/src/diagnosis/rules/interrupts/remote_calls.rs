@@ -1,4 +1,4 @@
-//! Other CPUs have functions run on the server's CPU.
+//! Other CPUs interrupt the server's CPU to have functions run there.
 
 use machine::wording::{per_second, percent, plural};
 use probe::account::{FunctionKind, Source};
@@ -14,10 +14,10 @@ static ABOUT: About = About {
     id: "remote-calls",
     title: "interrupts from other CPUs",
     costs: Costs::CpuAccess,
-    docs: "Another CPU interrupts the server's to have a function run there: flush_tlb_func when memory that both map is unmapped, moved or \
-           protected (munmap, NUMA balancing, compaction), ipi_mb and its kind for membarrier(2), and others that are named. The server \
-           itself can be the sender: its threads share their memory. Look-alikes: calls that only wake an idle CPU (wake-ups, RPS) cost \
-           nothing while the server runs; packets that RPS hands over are receive-work.",
+    docs: "Another CPU interrupts the server's CPU to have a function run there: flush_tlb_func when memory that both map is unmapped, \
+           moved or protected (munmap, NUMA balancing, compaction), ipi_mb and similar functions for membarrier(2), or others, which are named. \
+           The server itself can be the sender, because its threads share their memory. Look-alikes: calls that only wake an idle CPU \
+           (wake-ups, RPS), which cost nothing while the server runs; packets that RPS hands over (receive-work).",
 };
 
 impl Rule for RemoteCalls {
@@ -31,7 +31,7 @@ impl Rule for RemoteCalls {
         }
         let (several, one) =
             (scene.taken_by(Source::CallFunction), scene.taken_by(Source::CallFunctionSingle));
-        // A call that comes while the server waits is, most of the time, the one that wakes the CPU for it.
+        // A call that comes while the server waits is usually the one that wakes the CPU for it.
         let share = scene.time.share(several.on_target_ns + one.on_target_ns);
         if share < MATTERS {
             return Looked::Fine;
@@ -62,22 +62,22 @@ impl Rule for RemoteCalls {
 fn purpose_and_remedy(function: Option<&str>) -> (&'static str, &'static str) {
     match function {
         Some(name) if name.contains("flush_tlb") => (
-            "memory that they share with it is unmapped or moved (TLB shootdowns)",
-            "Whoever unmaps shares memory with the server, often the server itself: have it keep memory instead of returning it (allocator \
+            "memory that it maps is unmapped or moved (TLB shootdowns)",
+            "Whoever unmaps it shares it with the server, and often is the server itself: have it keep memory instead of returning it (allocator \
              settings), switch NUMA balancing off (knob numa-balancing), or keep its threads on fewer CPUs",
         ),
         Some(name) if name.starts_with("ipi_") => (
             "a process calls membarrier(2)",
-            "A global membarrier interrupts every CPU that runs a registered process: find the caller (pinwise watch --format folded), have it \
-             use the private expedited form, or keep it off these CPUs",
+            "Find the caller (pinwise watch --format folded). If it is the server or its runtime, it interrupts its own threads: have it call less \
+             often, or use fewer CPUs. If it is another process, it uses the global form, which interrupts every registered process: have it use \
+             the private expedited one",
         ),
         Some(_) => (
-            "a function of the kernel, named below",
-            "Look at what asks for it: pinwise watch --full names functions and CPUs",
+            "a kernel function, named below",
+            "Find what calls it: pinwise watch --full names functions and CPUs",
         ),
-        None => (
-            "which function is not known",
-            "Look at what asks for it: pinwise watch --full names functions and CPUs",
-        ),
+        None => {
+            ("the function is not known", "Find what calls it: pinwise watch --full names functions and CPUs")
+        }
     }
 }

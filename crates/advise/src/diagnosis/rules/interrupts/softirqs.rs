@@ -21,31 +21,31 @@ const KINDS: [(Source, &str, &str, &str); 9] = [
     (
         Source::SoftirqBlock,
         "softirq_block",
-        "I/O of a disk is completed",
-        "Move the disk's lines (knob irq-affinity); where the kernel manages them, place the server elsewhere",
+        "Disk I/O is completed",
+        "Move the disk's lines (knob irq-affinity); if the kernel manages them, place the server elsewhere",
     ),
     (
         Source::SoftirqIrqPoll,
         "softirq_irq_poll",
-        "I/O of a disk is polled",
+        "Disk I/O is polled",
         "Move the disk's lines (knob irq-affinity)",
     ),
     (
         Source::SoftirqTimer,
         "softirq_timer",
-        "Timers of the kernel fire",
-        "Keep those who set them off these CPUs (knobs process-affinity, cpuset)",
+        "Kernel timers fire",
+        "Keep the tasks that set them away from these CPUs (knobs process-affinity, cpuset)",
     ),
     (
         Source::SoftirqHrtimer,
         "softirq_hrtimer",
-        "Timers of high resolution fire",
-        "Keep those who set them off these CPUs (knobs process-affinity, cpuset)",
+        "High-resolution timers fire",
+        "Keep the tasks that set them away from these CPUs (knobs process-affinity, cpuset)",
     ),
     (
         Source::SoftirqRcu,
         "softirq_rcu",
-        "Memory of the kernel is freed (RCU)",
+        "Kernel memory is freed (RCU)",
         "Boot with rcu_nocbs= for these CPUs (knob boot-parameters)",
     ),
     (
@@ -57,13 +57,13 @@ const KINDS: [(Source, &str, &str, &str); 9] = [
     (
         Source::SoftirqTasklet,
         "softirq_tasklet",
-        "Tasklets of a driver run",
+        "Driver tasklets run",
         "Move the lines of the device that raises them (knob irq-affinity)",
     ),
     (
         Source::SoftirqHi,
         "softirq_hi",
-        "Tasklets of a driver run",
+        "Driver tasklets run",
         "Move the lines of the device that raises them (knob irq-affinity)",
     ),
 ];
@@ -72,9 +72,9 @@ static ABOUT: About = About {
     id: "softirqs",
     title: "softirqs",
     costs: Costs::CpuAccess,
-    docs: "Deferred work of interrupts runs on a CPU of the server: completed I/O (BLOCK), sent packets (NET_TX), timers, RCU, load balancing \
-           (SCHED). It runs where it was raised: what raises it is moved, not the softirq. Look-alike: receiving packets (NET_RX) is \
-           receive-work; threads that run softirqs when they are too many (ksoftirqd) are kernel-thread.",
+    docs: "Deferred work of interrupts runs on a CPU of the server: completed I/O (BLOCK), sent packets (NET_TX), timers, RCU, load \
+           balancing (SCHED). It runs where it was raised: move what raises it, not the softirq. Look-alikes: receiving packets (NET_RX) is \
+           reported by receive-work; threads that run softirqs when there are too many (ksoftirqd) by kernel-thread.",
 };
 
 impl Rule for Softirqs {

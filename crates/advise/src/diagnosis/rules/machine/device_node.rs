@@ -1,4 +1,4 @@
-//! The server runs on another node than the card or disk that it works with.
+//! The server runs on another node than the card or disk that it uses.
 
 use std::collections::BTreeMap;
 
@@ -15,27 +15,28 @@ use crate::diagnosis::scene::Scene;
 /// The rule `device-node`.
 pub struct DeviceNode;
 
-/// Packets or interrupts of a disk a second from which on the way to another node may matter: a microsecond each would be 1 % of a CPU.
+/// Fewer packets, or interrupts of a disk, a second do not matter: at a microsecond each for the way to another node, this rate takes 1 % of a CPU.
 const OFTEN_PER_S: f64 = 10_000.0;
-/// From this share of packets, or of interrupts, on they are what counts.
+/// A card counts if at least this share of the packets comes through it, a disk if at least this share of its interrupts arrives at the server's CPUs.
 const MOST: f64 = 0.5;
-/// From this share of its time on the server runs on one node.
+/// The server runs on one node if it spends at least this share of its CPU time there.
 const ON_ONE: f64 = 0.8;
-/// From this share of its time on a server waits for a disk.
+/// The server waits for a disk if it is blocked for at least this share of its time.
 const WAITS: f64 = 0.1;
 
 static ABOUT: About = About {
     id: "device-node",
-    title: "node of its devices",
+    title: "NUMA node of its devices",
     costs: Costs::OwnTime,
-    docs: "The server runs on another NUMA node than the network card through which its packets come, or than the disk for which it waits: what the \
-           device writes to memory, its interrupts and the server's work on it meet across the interconnect. Both ways are known to be the faster one: \
-           beside the card the way is short, and away from it interrupts and receive work do not take the server's CPUs and cache. So it is possible, \
-           and a study of both nodes decides. A card is named only where more connections come from other hosts or namespaces than from clients of this one, \
-           most packets of its network namespace come through that card, 10,000 a second or more, and the card's lines came; a disk only where the \
-           server is blocked on I/O and most of the disk's interrupts come back to the server's CPUs, where requests were made. What else would look the \
-           same, packets of another server behind the same card among them, is not excluded. Look-alikes: loopback traffic and that of containers; a \
-           server on several nodes; memory on another node (memory-node); on the card's own node, lines and receive work on the server's CPUs \
+    docs: "The server runs on another NUMA node than the network card that its packets come through, or than the disk that it waits for. What the \
+           device writes to memory, its interrupts, and the server's work on it then meet across the interconnect. Either placement is known to be \
+           faster in some cases: near the card the path is short; away from it, interrupts and receive work do not take the server's CPUs and cache. \
+           So the cause is only possible, and a study of both nodes decides. A card is named only if more connections come from other hosts or \
+           namespaces than from clients on this host, most packets of its network namespace (and at least 10,000 a second) come through that card, \
+           and interrupts of the card were seen. A disk is named only if the server is blocked on I/O and most of the disk's interrupts (and at \
+           least 10,000 a second) arrive on the server's CPUs: they arrive where requests were made. Other things that look the same, such as \
+           packets for another server behind the same card, are not excluded. Look-alikes: loopback traffic and that of containers; a server on \
+           several nodes; memory on another node (memory-node); on the card's own node, interrupts and receive work on the server's CPUs \
            (device-interrupts, receive-work). *Not verified on hardware.*",
 };
 
@@ -53,7 +54,7 @@ impl Rule for DeviceNode {
             Ok(Some(own)) => own,
             Ok(None) => return Looked::Fine,
             Err(cpu) => {
-                let why = format!("the node of CPU {cpu}, on which the server ran, is not known");
+                let why = format!("it is not known which node CPU {cpu} is on, where the server ran");
                 return Looked::CannotTell(Missing::new(ABOUT.title, why));
             }
         };
@@ -81,7 +82,7 @@ impl Rule for DeviceNode {
     }
 }
 
-/// The node on which the server had most of its time; `None` where it ran on several. The error is a CPU of which the node is not known.
+/// The node on which the server spent most of its time; `None` if it ran on several. The error is a CPU whose node is not known.
 fn own_node(scene: &Scene<'_>, account: &Account) -> Result<Option<u32>, u32> {
     let mut by_node: BTreeMap<u32, f64> = BTreeMap::new();
     for cpu in account.cpus.iter().filter(|cpu| cpu.target_ns > 0) {
@@ -93,12 +94,12 @@ fn own_node(scene: &Scene<'_>, account: &Account) -> Result<Option<u32>, u32> {
     Ok(most.filter(|(_, ns)| *ns >= ON_ONE * all).map(|(node, _)| node))
 }
 
-/// A device that the server works with.
+/// A device that the server uses.
 struct Used<'a> {
     device: &'a Device,
     /// How often, a second: packets, or interrupts.
     per_s: f64,
-    /// What that rests on.
+    /// What shows it.
     evidence: String,
 }
 
@@ -112,8 +113,7 @@ fn came(scene: &Scene<'_>, account: &Account, device: &Device) -> (u64, u64) {
     })
 }
 
-/// The card through which most packets come, where most connections are not of this host; the error is what cannot be
-/// known of that.
+/// The card through which most packets come, if most connections are not from this host; the error is what cannot be known of that.
 fn card<'a>(scene: &Scene<'a>, account: &Account) -> Result<Option<Used<'a>>, String> {
     let connections = &scene.situation.connections;
     let local = connections.peers.iter().map(|peer| peer.connections).fold(0, u64::saturating_add);
@@ -124,13 +124,16 @@ fn card<'a>(scene: &Scene<'a>, account: &Account) -> Result<Option<Used<'a>>, St
         Some(true) => {}
         Some(false) => {
             return Err(
-                "the server is in another network namespace: which card its packets take is not seen".into(),
+                "the server is in another network namespace: it is not seen which card its packets take"
+                    .into(),
             );
         }
-        None => return Err("whether the server is in the network namespace of the cards is not known".into()),
+        None => {
+            return Err("it is not known whether the server is in the network namespace of the cards".into());
+        }
     }
     if scene.interfaces().next().is_none() {
-        return Err("packets by interface were not counted".into());
+        return Err("packets were not counted by interface".into());
     }
     let interfaces: Vec<(&str, f64)> = scene.interfaces().collect();
     let net = |name: &str| scene.situation.machine.device(DeviceKind::Net, name);
@@ -146,10 +149,10 @@ fn card<'a>(scene: &Scene<'a>, account: &Account) -> Result<Option<Used<'a>>, St
     }
     let (interrupts, _) = came(scene, account, card);
     if interrupts == 0 {
-        return Err(format!("{} receives packets, and none of its lines was seen to come", card.name));
+        return Err(format!("{} receives packets, but none of its interrupts was seen", card.name));
     }
     let evidence = format!(
-        "{} received {} packets and raised {} interrupts; {} connections come from other hosts or namespaces",
+        "{} received packets ({}) and raised interrupts ({}); {} connections come from other hosts or namespaces",
         card.name,
         per_second(per_s),
         per_second(scene.per_s(interrupts)),
@@ -158,7 +161,7 @@ fn card<'a>(scene: &Scene<'a>, account: &Account) -> Result<Option<Used<'a>>, St
     Ok(Some(Used { device: card, per_s, evidence }))
 }
 
-/// The disk whose interrupts come to the server's CPUs, where it waits for I/O.
+/// The disk whose interrupts arrive at the server's CPUs, if the server waits for I/O.
 fn disk<'a>(scene: &Scene<'a>, account: &Account) -> Option<Used<'a>> {
     let blocked_ns = scene.time.blocked_ns.filter(|ns| scene.time.share(*ns) >= WAITS)?;
     if blocked::is_io(scene, blocked_ns) != Some(true) {
@@ -173,7 +176,7 @@ fn disk<'a>(scene: &Scene<'a>, account: &Account) -> Option<Used<'a>> {
         device: disk,
         per_s,
         evidence: format!(
-            "it is blocked on I/O, and {} interrupts of {} come to its CPUs",
+            "the server is blocked on I/O, and {} interrupts of {} arrive at its CPUs",
             per_second(per_s),
             disk.name
         ),
@@ -186,17 +189,17 @@ fn cause(scene: &Scene<'_>, used: &Used<'_>, node: u32, own: u32) -> Cause {
         DeviceKind::Net => (
             Subject::Interface { name: name.clone() },
             format!(
-                "The server runs on node {own}, and {name}, through which most packets come, is on node {node}"
+                "The server runs on node {own}, but {name}, which receives most packets, is on node {node}"
             ),
         ),
         _ => (
             Subject::Disk { name: name.clone() },
-            format!("The server runs on node {own}, and {name}, for which it waits, is on node {node}"),
+            format!("The server runs on node {own}, but {name}, the disk it waits for, is on node {node}"),
         ),
     };
     let cause = Cause::possible(ABOUT.id, subject, claim)
         .because(used.evidence.clone())
-        .because("either node can be the faster one: beside the device the way is short, away from it its interrupts take nothing of the server's")
+        .because("either node can be the faster one: near the device the path is short; away from it, its interrupts do not take the server's CPUs")
         .figure("events_per_s", used.per_s)
         .figure("device_node", f64::from(node))
         .figure("server_node", f64::from(own));
@@ -206,7 +209,7 @@ fn cause(scene: &Scene<'_>, used: &Used<'_>, node: u32, own: u32) -> Cause {
         true => format!(
             "Measure both: pinwise study with the server on node {node} and on node {own} (a factor of kind places, server = \"node:{node}\" and \"node:{own}\")"
         ),
-        false => format!("Node {node} has no CPUs: measure the nodes that are nearest to it (pinwise study)"),
+        false => format!("Node {node} has no CPUs: measure the nodes nearest to it (pinwise study)"),
     }))
 }
 

@@ -16,10 +16,11 @@ static ABOUT: About = About {
     id: "idle-exit",
     title: "idle CPUs waking up",
     costs: Costs::CpuAccess,
-    docs: "A thread of the server was woken onto an idle CPU, and the CPU took time to come up: out of a deep C-state, or, in a guest, out of \
-           the hypervisor's hands. It costs latency at each request of a lightly loaded server and nothing at full load. A limit of the \
-           wake-up latency (PM QoS), shallower states, or busy polling cure it at the price of energy. Look-alikes: a CPU that is busy \
-           (run queue: busy-task). Where the CPU is woken by a partner of the server on another one, cross-cpu-wakeups says so beside it.",
+    docs: "A thread of the server was woken onto an idle CPU, and the CPU took time to come up: from a deep C-state or, in a guest, because the \
+           hypervisor had halted it. This adds latency to each request of a lightly loaded server and costs nothing at full load. A limit on the \
+           wake-up latency (PM QoS), shallower states, or busy polling cure it at the price of energy. Look-alike: a CPU that is busy, where the \
+           thread waits in the run queue (busy-task). If the server is woken from another CPU, by a client on this host or by a thread of its own, \
+           cross-cpu-wakeups is reported as well.",
 };
 
 impl Rule for IdleExit {
@@ -30,7 +31,7 @@ impl Rule for IdleExit {
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
         let waited_ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
-        // A CPU that stood idle because real-time tasks had used up their share did not take long to come up.
+        // A CPU that was idle because real-time tasks had used up their share did not take long to come up.
         let throttled_ns = rt_throttling::kept(scene).map_or(0.0, |kept| kept.idle_ns);
         let ns = (waited_ns - throttled_ns).max(0.0);
         let share = scene.time.share(ns);
@@ -48,12 +49,12 @@ impl Rule for IdleExit {
         let claim =
             format!("Idle CPUs take {:.0} us to come up when the server is woken", ns / count as f64 / 1e3);
         let mut cause = Cause::seen(ABOUT.id, Subject::Machine, share, claim)
-            .because(format!("{} wake-ups onto idle CPUs, {} of its time", count, percent(share)))
+            .because(format!("{} wake-ups onto idle CPUs took {} of its time", count, percent(share)))
             .figure("wake_ups_per_s", scene.per_s(count))
             .figure("mean_us", ns / count as f64 / 1e3);
         if let Some(((_, name), (times, total))) = states.iter().max_by_key(|(_, (_, total))| *total) {
             cause = cause.because(format!(
-                "most out of {name}: {times} times, {:.0} us each",
+                "the state that cost most is {name}: {times} times, {:.0} us each",
                 *total as f64 / (*times).max(1) as f64 / 1e3
             ));
         }
@@ -65,19 +66,22 @@ fn remedy(scene: &Scene<'_>) -> Remedy {
     let idle = &scene.situation.machine.idle;
     if scene.situation.account_alone {
         return Remedy::by_hand(
-            "Keep CPUs out of deep idle states (knob cpu-dma-latency); in a guest haltpoll does that, or busy polling",
+            "Keep CPUs out of deep idle states (knob cpu-dma-latency); in a guest, use haltpoll or busy polling",
         );
     }
     let is_guest = scene.situation.machine.virtualization.guest == Some(true);
     match (is_guest, idle.states.len()) {
         (true, _) => Remedy::by_hand(
-            "The hypervisor halts the CPU: haltpoll in the guest or kvm.halt_poll_ns on the host keep it near; so does busy polling (knobs busy-poll, busy-read)",
+            "The hypervisor halts the CPU: use haltpoll in the guest, kvm.halt_poll_ns on the host, or busy polling (knobs busy-poll, busy-read)",
         ),
         (false, 0 | 1) => Remedy::by_hand(
-            "There are no C-states to choose from: busy polling (knobs busy-poll, busy-read) keeps the CPU up",
+            "There are no C-states to choose from: busy polling (knobs busy-poll, busy-read) keeps the CPU awake",
         ),
-        (false, _) => {
-            Remedy::set("Keep wake-ups short while it runs (PM QoS)", "cpu-dma-latency", "machine", 2)
-        }
+        (false, _) => Remedy::set(
+            "Limit the wake-up latency while the server runs (PM QoS)",
+            "cpu-dma-latency",
+            "machine",
+            2,
+        ),
     }
 }

@@ -14,26 +14,26 @@ use crate::diagnosis::scene::Scene;
 /// The rule `llc-shared`.
 pub struct LlcShared;
 
-/// Others are busy from this many CPUs on.
+/// Others are busy if they use at least this many CPUs.
 const BUSY_CPUS: f64 = 0.5;
-/// A cache is idle where its CPUs are, for this share of the window.
+/// A cache is idle if its CPUs are, for at least this share of the window.
 const IDLE: f64 = 0.9;
-/// What a miss takes at most, ns: a load from memory that nothing overlaps. It says from when on misses may matter, and is no cost that was
-/// measured.
+/// What a miss takes at most, ns: a load from memory that nothing overlaps. It decides whether misses may matter, and is no measured cost.
 const MISS_NS: f64 = 80.0;
-/// Misses matter from this share of the server's CPU time on, if each took that long.
+/// Misses matter if they would take at least this share of the server's CPU time at that cost.
 const MATTERS: f64 = 0.05;
 
 static ABOUT: About = About {
     id: "llc-shared",
     title: "shared last-level cache",
     costs: Costs::OwnTime,
-    docs: "Other tasks are busy on CPUs that share the last-level cache with the server, the server misses that cache, and another last-level cache \
-           of the same node is idle: apart, each would have a cache of its own. Whose misses are whose the kernel does not report, so it is possible; \
-           a study beside the neighbour and without it, or the misses after a move, decide. It is named only where misses were counted (PMU) and \
-           would be 5 % of the server's CPU time if nothing overlapped them: a server that does not miss loses nothing. Look-alikes: one last-level cache in \
-           the machine; clients on the same cache, which gain by it; an idle cache on another node, which is farther from memory (memory-node); \
-           a server on several caches; a busy hyper-thread (smt-sibling), which is on the same core. *Not verified on hardware.*",
+    docs: "Other tasks are busy on CPUs that share the last-level cache with the server, the server misses in that cache, and another last-level \
+           cache of the same node is idle: if they were separated, each would have a cache of its own. The kernel does not report who causes whose \
+           misses, so the cause is only possible. A study with and without the neighbour decides, or the server's misses after the neighbour was \
+           moved. It is reported only if misses were counted (PMU) and would take 5 % of the server's CPU time if nothing overlapped them: a server \
+           that does not miss loses nothing. Look-alikes: a machine with a single last-level cache; clients on the same cache, which gain from \
+           sharing it; an idle cache on another node, which is farther from memory (memory-node); a server on several caches; a busy hyper-thread, \
+           which is on the same core (smt-sibling). *Not verified on hardware.*",
 };
 
 impl Rule for LlcShared {
@@ -59,7 +59,7 @@ impl Rule for LlcShared {
         }
         let Some(misses) = scene.situation.work.and_then(|work| work.cache_misses) else {
             let why = format!(
-                "other tasks are busy on the server's last-level cache (CPUs {own}) and that of CPUs {idle} is idle, but its misses were not counted"
+                "other tasks are busy on the server's last-level cache (CPUs {own}) and the cache of CPUs {idle} is idle, but the server's cache misses were not counted"
             );
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         };
@@ -71,7 +71,7 @@ impl Rule for LlcShared {
     }
 }
 
-/// What a cause is made of.
+/// The figures of a cause.
 struct Found<'a> {
     own: &'a CpuSet,
     idle: &'a CpuSet,
@@ -85,20 +85,20 @@ fn cause(scene: &Scene<'_>, found: &Found<'_>) -> Cause {
     let Found { own, idle, first, busy, misses, share } = found;
     let per_s = if scene.situation.window_s > 0.0 { misses / scene.situation.window_s } else { 0.0 };
     let claim = format!(
-        "Other tasks have {busy:.1} CPUs of those that share the server's last-level cache ({} {own}), and that of {} {idle} is idle",
+        "Other tasks use {busy:.1} of the CPUs that share the server's last-level cache ({} {own}), while the cache of {} {idle} is idle",
         plural("CPU", own.len()),
         plural("CPU", idle.len())
     );
     let words = format!(
-        "Move {} (process {}) to {} {idle}, and look whether the server's misses fall",
+        "Move {} (process {}) to {} {idle}, and check whether the server's cache misses fall",
         first.comm,
         first.pid,
         plural("CPU", idle.len())
     );
     Cause::possible(ABOUT.id, Subject::Process { pid: first.pid }, claim)
-        .because(format!("{} (process {}) has most of it, {:.2} CPUs", first.comm, first.pid, first.cpus))
+        .because(format!("{} (process {}) uses the most, {:.2} CPUs", first.comm, first.pid, first.cpus))
         .because(format!(
-            "the server misses the cache {}: at {MISS_NS:.0} ns each, {} of its CPU time at most",
+            "the server misses in that cache {}: at {MISS_NS:.0} ns each, that is at most {} of its CPU time",
             per_second(per_s),
             percent(share.min(1.0))
         ))

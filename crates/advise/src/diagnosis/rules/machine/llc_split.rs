@@ -14,22 +14,23 @@ use crate::diagnosis::scene::Scene;
 /// The rule `llc-split`.
 pub struct LlcSplit;
 
-/// Wake-ups of its threads by each other on other CPUs, a second, from which on they may matter: each hands something over, and fetching a few lines
-/// from another cache takes about a microsecond more, which is 1 % of a CPU at this rate.
+/// Fewer wake-ups of its threads by each other across CPUs, a second, do not matter: each hands something over, and fetching a few lines from
+/// another cache takes about a microsecond more, which is 1 % of a CPU at this rate.
 const MANY_PER_S: f64 = 10_000.0;
-/// One cache has room where the server wants at most this share of its CPUs.
+/// A cache has room if the server wants at most this share of its CPUs.
 const ROOM: f64 = 0.75;
 
 static ABOUT: About = About {
     id: "llc-split",
     title: "split over last-level caches",
     costs: Costs::OwnTime,
-    docs: "Threads of the server run on CPUs of several last-level caches, wake each other across CPUs often, and want no more CPUs than one of \
-           these caches has: what one thread writes for the next has to come from another cache (on chiplets of one socket that takes as long as \
-           from memory). Which wake-ups cross caches is not counted, and what it costs is not seen, so it is possible: a study with the server within one cache and \
-           over both decides. Look-alikes: a server whose threads do not wake each other, which gains by the room of two caches (wake-ups by who is \
-           counted); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations). Without wake-ups by waker it is not \
-           decided. *Not verified on hardware.*",
+    docs: "Threads of the server run on CPUs of several last-level caches and often wake each other across CPUs, although one of these caches has \
+           enough CPUs for all of them. What one thread writes for the next may then have to come from another cache, which between chiplets of \
+           one socket takes as long as from memory. It is not counted which wake-ups cross caches, and the cost is not seen, so the cause is only \
+           possible: a study with the server within one cache and over all of them decides. Look-alikes: a server whose threads do not wake each \
+           other, which gains from the room of several caches (wake-ups are counted by who caused them); one that wants more CPUs than a cache has; \
+           threads that the scheduler moves (migrations). If it was not counted who woke the threads, the rule cannot tell. *Not verified on \
+           hardware.*",
 };
 
 impl Rule for LlcSplit {
@@ -55,7 +56,7 @@ impl Rule for LlcSplit {
         }
         if account.threads.iter().all(|thread| thread.wakers.is_empty()) {
             let why = format!(
-                "it runs on {} last-level caches, but who woke its threads was not counted",
+                "it runs on {} last-level caches, but it was not counted who woke its threads",
                 own.len()
             );
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
@@ -68,7 +69,7 @@ impl Rule for LlcSplit {
     }
 }
 
-/// Wake-ups of the server's threads by others of its own, on other CPUs than they were woken onto.
+/// Wake-ups of the server's threads by other threads of its own, from other CPUs than they were woken onto.
 fn woken_by_each_other(account: &Account) -> u64 {
     let pids: BTreeSet<u32> = account.threads.iter().map(|thread| thread.pid).collect();
     let is_own = |waker: &&Waker| {
@@ -83,12 +84,12 @@ fn woken_by_each_other(account: &Account) -> u64 {
 fn cause(own: &[&CpuSet], roomy: &CpuSet, wanted: f64, per_s: f64) -> Cause {
     let names: Vec<String> = own.iter().map(|cache| cache.to_string()).collect();
     let claim = format!(
-        "Its threads wake each other across CPUs, {}, and run on {} last-level caches, of which one has room for the {wanted:.1} CPUs that they want",
+        "Its threads wake each other across CPUs ({}) and run on {} last-level caches, although one has room for the {wanted:.1} CPUs that they want",
         per_second(per_s),
         own.len()
     );
     let words = format!(
-        "Measure it: pinwise study with the server on {} {roomy} and on all of them (a factor of kind places)",
+        "Measure it: pinwise study with the server on {} {roomy} and on the CPUs of all these caches (a factor of kind places)",
         plural("CPU", roomy.len())
     );
     Cause::possible(ABOUT.id, Subject::Server, claim)

@@ -1,4 +1,4 @@
-//! What the machine or its hypervisor does to the server's CPUs, and to what it reaches its devices by.
+//! What the machine or its hypervisor does to the server's CPUs, and to its paths to memory and devices.
 
 pub mod clock;
 pub mod device_node;

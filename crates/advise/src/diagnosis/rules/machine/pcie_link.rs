@@ -1,4 +1,4 @@
-//! A card or disk hangs on a PCIe link that runs below what both of its ends support.
+//! The PCIe link of a card or disk runs below what both of its ends support.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::diagnosis::scene::Scene;
 /// The rule `pcie-link`.
 pub struct PcieLink;
 
-/// Traffic matters to a link from this share of what it carries on: headers of packets take up to half of it.
+/// The rate of a link matters if the traffic is at least this share of what it carries: packet headers take up to half of that.
 const NEAR: f64 = 0.5;
 
 static ABOUT: About = About {
     id: "pcie-link",
     title: "PCIe links",
     costs: Costs::Machine,
-    docs: "The PCIe link of a network card or disk, or of a bridge above it, runs at a lower speed or on fewer lanes than both of its ends support: a card \
-           that is not quite in its slot, a riser or cable, errors that made the link retrain, a slot whose lanes the firmware's setup shares with \
-           another, a limit that was set there. It caps what the device carries in each direction. It is named where the bytes of the devices \
-           below it, as their interfaces and disks counted them, were half or more of what the link carries at the rate that was read, and as \
-           possible: that nobody could have sent more is not known. Look-alikes: a slot that is narrower than the card, where the link has all \
-           that there is; power management, which lowers the speed of an idle link (the rate is read before the window; traffic that such a link \
-           could not carry shows that it runs faster by now); a function that was split off (SR-IOV), which has no link of its own; a guest, whose \
-           links are emulated; a slow link with little traffic. *Not verified on hardware.*",
+    docs: "The PCIe link of a network card or disk, or of a bridge above it, runs at a lower speed or with fewer lanes than both of its ends \
+           support. Possible reasons: a card that is not fully seated, a riser or cable, errors that made the link retrain, a slot that shares its \
+           lanes with another by the firmware's setup, or a limit that was set there. The link caps what the device can transfer in each direction. \
+           It is reported if the bytes that the interfaces and disks below it counted were at least half of what the link carries at the rate that \
+           was read, and only as possible, because it is not known whether more would have been sent. Look-alikes: a slot that is narrower than the \
+           card, where the link already has all that the slot offers; power management, which lowers the speed of an idle link (the rate is read \
+           before the window; more traffic than such a link can carry shows that it runs faster by now); a function that was split off (SR-IOV), \
+           which has no link of its own; a guest, whose links are emulated; a slow link with little traffic. *Not verified on hardware.*",
 };
 
 impl Rule for PcieLink {
@@ -53,7 +53,7 @@ impl Rule for PcieLink {
             return Looked::Fine;
         }
         if machine.virtualization.guest.is_none() {
-            let why = "a link runs below what it could, and whether this is a guest, with emulated links, is not known";
+            let why = "a link runs below what it could, but it is not known whether this is a guest, whose links are emulated";
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         }
         let judged: Vec<_> =
@@ -63,7 +63,7 @@ impl Rule for PcieLink {
         match judged.iter().find(|(traffic, ..)| !traffic.is_whole) {
             Some((_, link, devices)) if causes.is_empty() => {
                 let why = format!(
-                    "the link from {} to {} runs at {}, and could at {}, but what {} carried was not counted",
+                    "the link from {} to {} runs at {} but could run at {}, and the traffic of {} was not counted",
                     link.port,
                     link.function,
                     link.current,
@@ -128,7 +128,7 @@ fn of_device(scene: &Scene<'_>, device: &Device) -> Option<(f64, f64)> {
 fn cause(traffic: &Traffic, link: &Link, devices: &[&Device]) -> Option<Cause> {
     let (carries, could) = (link.current.bytes_per_s(), link.could());
     let share = traffic.per_s / carries;
-    // More than it carries at that rate: it was idle when it was read, and is faster now.
+    // More than it carries at that rate: it was idle when the rate was read, and is faster now.
     if !(NEAR..=1.0).contains(&share) {
         return None;
     }
@@ -138,31 +138,31 @@ fn cause(traffic: &Traffic, link: &Link, devices: &[&Device]) -> Option<Cause> {
         _ => Subject::Disk { name: first.name.clone() },
     };
     let claim = format!(
-        "The PCIe link of {} ran at {}, and both of its ends support {could}",
+        "The PCIe link of {} ran at {}, although both of its ends support {could}",
         names(devices),
         link.current
     );
     let gigabytes = |bytes: f64| format!("{:.2} GB/s", bytes / 1e9);
     let mut cause = Cause::possible(ABOUT.id, subject, claim)
         .because(format!(
-            "it carried {} in one direction, {} of the {} that it has at that rate, packet headers included",
+            "it carried {} in one direction, {} of the {} (packet headers included) that it can carry at that rate",
             gigabytes(traffic.per_s),
             percent(share),
             gigabytes(carries)
         ))
         .because(format!(
-            "it is the link from {} to {}, as it was read before the window",
+            "it is the link from {} to {}; its rate was read before the window",
             link.port, link.function
         ))
         .figure("traffic_bytes_per_s", traffic.per_s)
         .figure("link_bytes_per_s", carries)
         .figure("link_could_bytes_per_s", could.bytes_per_s());
     if link.current.lanes == could.lanes {
-        cause = cause.because("only its speed is lower: a link that was idle when it was read may have been slowed to save power");
+        cause = cause.because("only its speed is lower: if the link was idle when it was read, it may have been slowed to save power");
     }
     Some(cause.remedy(Remedy::by_hand(format!(
-        "Read it again while the traffic runs (pinwise map --device {}); if it stays, look for errors of the link (dmesg, lspci -vv), at the seat of \
-         the card, and at the slot's lanes and speed in the firmware's setup",
+        "Read it again while there is traffic (pinwise map --device {}). If it is still low, look for errors of the link (dmesg, lspci -vv), check \
+         that the card is fully seated, and check the slot's lanes and speed in the firmware's setup",
         first.name
     ))))
 }
@@ -218,7 +218,7 @@ mod tests {
         let Looked::Found(causes) = look(&received(narrow(), MUCH)) else { panic!("not found") };
         assert_eq!((causes[0].id.to_string().as_str(), causes[0].share), ("pcie-link/interface:eth0", None));
         assert!(
-            causes[0].claim.contains("8.0 GT/s x4, and both of its ends support 8.0 GT/s x8"),
+            causes[0].claim.contains("8.0 GT/s x4, although both of its ends support 8.0 GT/s x8"),
             "{causes:?}"
         );
         assert!(

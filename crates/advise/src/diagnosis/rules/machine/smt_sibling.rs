@@ -10,17 +10,17 @@ use crate::siblings::Siblings;
 /// The rule `smt-sibling`.
 pub struct SmtSibling;
 
-/// A sibling is busy from this share of the window on.
+/// A sibling is busy if it is for at least this share of the window.
 const BUSY: f64 = 0.25;
 
 static ABOUT: About = About {
     id: "smt-sibling",
     title: "hyper-threads",
     costs: Costs::OwnTime,
-    docs: "The sibling of a CPU that the server uses is busy with other work: the two share the core's units and first caches, and \
-           each gets perhaps two thirds of it. It shows as CPU time of the server's own that does less. What it costs depends on both, and \
-           only a study or counters of instructions show. Look-alikes: a low clock, memory far away, more work. In a guest the siblings \
-           may be the hypervisor's invention.",
+    docs: "The sibling of a CPU that the server uses (the other hardware thread of its core) is busy with other work. The two share the core's \
+           execution units and first caches, and each gets perhaps two thirds of the core. It shows up as CPU time of the server's own in which less \
+           gets done. The cost depends on what both of them do, and only a study or counters of instructions show it. Look-alikes: a low clock, \
+           memory far away, more work. In a guest, the siblings may be the hypervisor's invention.",
 };
 
 impl Rule for SmtSibling {

@@ -1,6 +1,6 @@
 //! The hypervisor takes the server's CPUs away.
 
-use machine::wording::percent;
+use machine::wording::{percent, plural};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -11,15 +11,15 @@ pub struct Steal;
 
 /// What can be done about it.
 pub(in crate::diagnosis) const REMEDY: &str =
-    "Ask for dedicated CPUs, or another host: nothing in the guest changes it";
+    "Ask for dedicated CPUs or another host: no setting of the guest changes it";
 
 static ABOUT: About = About {
     id: "steal",
     title: "steal",
     costs: Costs::OwnTime,
-    docs: "In a guest, the hypervisor ran something else on the CPU that the server had: steal. The kernel sees it only as a difference of \
-           clocks and books it to whatever ran, so that the server looks slow for its own reasons. No setting of the guest changes it. \
-           Look-alike: a busy hyper-thread of the host, which no guest can see.",
+    docs: "In a guest, the hypervisor ran something else on a CPU that the server had (steal). The guest's kernel sees this only as a difference \
+           between two clocks and charges it to whatever was running, so the server seems to be slow for reasons of its own. No setting of the guest \
+           changes it. Look-alike: a busy hyper-thread of the host, which no guest can see.",
 };
 
 impl Rule for Steal {
@@ -32,9 +32,14 @@ impl Rule for Steal {
         if share < MATTERS {
             return Looked::Fine;
         }
-        let claim = "The hypervisor runs other guests on the server's CPUs (steal)";
+        let claim = "The hypervisor takes the server's CPUs away for other work (steal)";
         let cause = Cause::seen(ABOUT.id, Subject::Machine, share, claim)
-            .because(format!("{} of the time of CPUs {}", percent(share), scene.time.cpus))
+            .because(format!(
+                "{} of the time of {} {} was stolen",
+                percent(share),
+                plural("CPU", scene.time.cpus.len()),
+                scene.time.cpus
+            ))
             .figure("steal_share", share)
             .remedy(Remedy::by_hand(REMEDY));
         Looked::Found(vec![cause])

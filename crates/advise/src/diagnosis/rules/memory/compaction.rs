@@ -1,4 +1,4 @@
-//! Page faults stop to make contiguous memory out of scattered pages.
+//! Page faults stall to make contiguous memory out of scattered pages.
 
 use machine::Missing;
 use machine::kernel::tunables::chosen;
@@ -15,15 +15,15 @@ static ABOUT: About = About {
     id: "compaction",
     title: "compaction",
     costs: Costs::OwnTime,
-    docs: "An allocation that needs contiguous memory, mostly a page fault that is to get a huge page, finds none and moves pages together first \
-           (direct compaction, compact_stall): the thread stands for up to some ms, as kernel time of its own. The setting of huge pages \
-           (transparent_hugepage/defrag) decides who waits and who takes small pages instead. The kernel does not report whose stalls they were \
-           nor how long: it is named where tasks waited for memory (PSI) and the server takes as many page faults, and as possible. \
-           Look-alikes: freeing memory (reclaim: allocations stop as often to free as to move); kcompactd and khugepaged, which do the same \
-           beside the server and are named by kernel-thread.",
+    docs: "An allocation that needs contiguous memory, mostly a page fault that wants a huge page, finds none and first moves pages together (direct \
+           compaction, compact_stall). The thread stalls for up to some milliseconds, as kernel time of its own. The setting of huge pages \
+           (transparent_hugepage/defrag) decides who waits and who takes small pages instead. The kernel does not report whose stalls they were or \
+           how long they took, so the cause is only possible, and is reported only if tasks waited for memory (PSI) and the server takes at least as \
+           many page faults as there were stalls. Look-alikes: freeing memory (reclaim), if allocations stall more often to free memory than to move \
+           it; kcompactd and khugepaged, which do the same in the background and are named by kernel-thread.",
 };
 
-/// Fewer stalls than these a second are not what tasks wait for: each takes some ms at most.
+/// Tasks do not wait for fewer stalls a second than this: each takes some ms at most.
 const FEW_PER_S: f64 = 10.0;
 
 impl Rule for Compaction {
@@ -44,12 +44,13 @@ impl Rule for Compaction {
                 None => Looked::CannotTell(Missing::new(ABOUT.title, "/proc/vmstat was not read")),
             };
         };
-        // To free memory comes first in most allocations, and to move it only where that did not suffice.
+        // Most allocations free memory first, and move it only if that was not enough.
         if stalls < FEW_PER_S || stalls < memory("allocstall").unwrap_or(0.0) {
             return Looked::Fine;
         }
         let Some(waited) = scene.system_per_s("pressure", "memory some").map(|us| us / 1e6) else {
-            let why = "the kernel keeps no pressure (PSI), which says whether stalls matter: boot with psi=1";
+            let why =
+                "the kernel keeps no pressure (PSI), which shows whether stalls matter: boot with psi=1";
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         };
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
@@ -71,12 +72,12 @@ fn cause(scene: &Scene<'_>, stalls: f64, waited: f64, own: f64) -> Cause {
         ["thp_fault_alloc", "thp_fault_fallback"].map(|row| scene.system_per_s("memory", row).unwrap_or(0.0));
     let huge_per_s: f64 = huge.iter().sum();
     let claim = format!(
-        "Allocations stop to move pages together before they get memory, {} on the whole machine (direct compaction)",
+        "Allocations stall to move pages together before they get memory, {} on the whole machine (direct compaction)",
         per_second(stalls)
     );
     let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
         .because(format!(
-            "tasks waited for memory for {} of the window (PSI); the server took {} page faults, and {} on the machine asked for a huge page",
+            "tasks waited for memory for {} of the window (PSI); page faults: {} in the server, and {} for huge pages on the whole machine",
             percent(waited),
             per_second(own),
             per_second(huge_per_s)
@@ -88,17 +89,16 @@ fn cause(scene: &Scene<'_>, stalls: f64, waited: f64, own: f64) -> Cause {
     let defrag = scene.situation.machine.kernel.tunables.get("transparent_hugepage.defrag");
     let remedy = match (huge_per_s > 0.0, defrag.map(|defrag| chosen(defrag))) {
         (true, Some("always")) => {
-            let words =
-                "Have only those wait that asked for huge pages (madvise), as kernels do by themselves";
+            let words = "Let only programs that ask for huge pages (madvise) wait for them, which is the kernel's default";
             Remedy::set(words, "transparent-huge-pages-defrag", "machine", "madvise")
         }
         (true, _) => Remedy::by_hand(
-            "Have kcompactd work ahead instead (knob transparent-huge-pages-defrag: defer; vm.compaction_proactiveness), reserve huge pages \
-             at boot (knob huge-pages), or do without (knob transparent-huge-pages)",
+            "Let kcompactd work ahead instead (knob transparent-huge-pages-defrag: defer; vm.compaction_proactiveness), reserve huge pages \
+             at boot (knob huge-pages), or do without them (knob transparent-huge-pages)",
         ),
         (false, _) => Remedy::by_hand(
-            "No huge pages are asked for: look for large buffers in the kernel (jumbo frames, drivers), and have it free more ahead (vm.min_free_kbytes, \
-             vm.compaction_proactiveness)",
+            "No page fault asks for a huge page: look for large buffers in the kernel (jumbo frames, drivers), and let it keep more memory free and \
+             contiguous (vm.min_free_kbytes, vm.compaction_proactiveness)",
         ),
     };
     cause.remedy(remedy)

@@ -10,17 +10,17 @@ use crate::diagnosis::scene::Scene;
 /// The rule `memory-limit-near`.
 pub struct MemoryLimitNear;
 
-/// From this share of the limit on, memory that page cache cannot give back is near it.
+/// Anonymous memory, which is not given back as page cache is, is near the limit from this share of it.
 const NEAR: f64 = 0.9;
 
 static ABOUT: About = About {
     id: "memory-limit-near",
     title: "memory limit",
     costs: Costs::OwnTime,
-    docs: "The server's cgroup has used nine tenths of its memory limit for memory that only swap can take (anonymous memory), and its threads \
-           have begun to free memory before they get any: less than 1 % of its time yet, and with the next growth more of it, swap, or the \
-           out-of-memory killer. Once it costs 1 % the rules reclaim, swap and page-cache name the limit, and this one is silent. \
-           Look-alike: a cgroup that is full of page cache, as every one that reads files is sooner or later: that is given back at once.",
+    docs: "At least nine tenths of the memory limit of the server's cgroup are used for memory that only swap can take (anonymous memory), and its \
+           threads have begun to free memory before they get any. That takes less than 1 % of their time so far; with the next growth it takes more, \
+           or swap or the out-of-memory killer follow. Once it costs 1 %, the rules reclaim, swap and page-cache name the limit instead of this one. \
+           Look-alike: a cgroup that is full of page cache, as any cgroup that reads files is sooner or later: page cache is given back at once.",
 };
 
 /// Reclaims a second below which the limit does not bite.
@@ -42,28 +42,30 @@ impl Rule for MemoryLimitNear {
         };
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
         let times = account.threads.iter().map(|thread| thread.reclaim.count).fold(0, u64::saturating_add);
-        // What the machine as a whole reclaims is no sign of the limit.
+        // If the whole machine reclaims memory, that is no sign of the limit.
         let global = scene.system_per_s("memory", "allocstall").is_some_and(|per_s| per_s > 0.0);
         if scene.per_s(times) < FEW_PER_S || global {
             return Looked::Fine;
         }
         let mib = |bytes: u64| bytes >> 20;
         let claim = format!(
-            "The memory limit of cgroup {} is near: {} of {} MiB are memory that page cache cannot give back",
+            "The memory limit of cgroup {} is near: {} of its {} MiB are anonymous memory, which only swap can take",
             memory.cgroup,
             percent(share),
             mib(memory.limit_bytes)
         );
         let cause = Cause::possible(ABOUT.id, Subject::Cgroup { path: memory.cgroup.clone() }, claim)
             .because(format!(
-                "its threads have to free memory {}, which costs little yet",
+                "its threads have to free memory {}, which costs little so far",
                 per_second(scene.per_s(times))
             ))
             .figure("limit_bytes", memory.limit_bytes as f64)
             .figure("anonymous_share", share)
             .figure("reclaims_per_s", scene.per_s(times));
-        let words =
-            format!("Raise the limit ({}), or give the server less to keep, before it grows", memory.file);
+        let words = format!(
+            "Raise the limit ({}) before the server grows, or make it keep less in memory",
+            memory.file
+        );
         Looked::Found(vec![cause.remedy(Remedy::by_hand(words))])
     }
 }

@@ -16,10 +16,10 @@ static ABOUT: About = About {
     id: "memory-node",
     title: "memory on other nodes",
     costs: Costs::OwnTime,
-    docs: "Memory lies on another NUMA node than the CPUs on which the server ran: each miss of the cache goes over the interconnect. What \
-           that costs depends on how much it misses, which no counter of the kernel shows: the share is what is to be expected if every \
-           page were used alike, and the cost is measured by a study (near against far), or seen where the CPU counts cycles. It shows as \
-           CPU time of the server's own: look-alikes are a busy hyper-thread, a low clock, more work.",
+    docs: "Memory of the server is on another NUMA node than the CPUs on which it ran, so cache misses go over the interconnect. The cost depends on \
+           how often the server misses, which no counter of the kernel shows. The reported share is what is to be expected if all pages were used \
+           equally. A study measures the cost (near against far), or the CPU's counters of cycles show it. It shows up as CPU time of the server's \
+           own. Look-alikes: a busy hyper-thread, a low clock, more work.",
 };
 
 impl Rule for MemoryNode {
@@ -46,19 +46,22 @@ impl Rule for MemoryNode {
         };
         let claim = match memory == cpus {
             true => {
-                format!("About {} of the server's memory is on another node than it runs on", percent(remote))
+                format!("About {} of the server's memory accesses go to another node", percent(remote))
             }
-            false => format!("The server runs on node {cpus}, and most of its memory is on node {memory}"),
+            false => format!("The server runs on node {cpus}, but most of its memory is on node {memory}"),
         };
         let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
-            .because(format!("{} of its memory accesses are expected to be remote", percent(remote)))
+            .because(format!(
+                "{} of its memory accesses are remote if it uses all its pages equally",
+                percent(remote)
+            ))
             .figure("expected_remote_share", remote);
         let node_cpus =
             scene.situation.machine.nodes.iter().find(|node| node.id == memory).map(|node| &node.cpus);
         if let (Some(pid), Some(near)) =
             (scene.situation.pids.first(), node_cpus.filter(|cpus| !cpus.is_empty()))
         {
-            let words = format!("Run it on node {memory}, where its memory is");
+            let words = format!("Run it on node {memory}, where most of its memory is");
             cause = cause.remedy(Remedy::set(words, "process-affinity", pid, near));
         }
         Looked::Found(vec![cause])

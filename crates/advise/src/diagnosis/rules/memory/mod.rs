@@ -1,4 +1,4 @@
-//! Memory that is short, far away, or moved about.
+//! Memory that is short, far away, or moved around.
 
 pub mod compaction;
 pub mod memory_limit_near;

@@ -1,4 +1,4 @@
-//! NUMA balancing moves pages, or looks at who uses them, at a rate that matters.
+//! NUMA balancing moves pages, or provokes faults to see who uses them, at a rate that matters.
 
 use machine::Missing;
 use machine::wording::{per_second, percent};
@@ -11,27 +11,27 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `numa-balancing`.
 pub struct NumaBalancing;
 
-/// What a fault that balancing provokes takes at least, ns: entering the kernel and leaving it. It says from when on faults may matter, and
-/// is no cost that was measured.
+/// What a fault that balancing provokes takes at least, ns: entering the kernel and leaving it. It decides whether faults may matter, and is no
+/// measured cost.
 const FAULT_NS: f64 = 1_000.0;
-/// The same for moving a page: copying 4 KiB, and having every CPU forget where it was.
+/// The same for moving a page: copying 4 KiB, and removing its old address from the TLB of every CPU.
 const MOVE_NS: f64 = 3_000.0;
-/// A page moves to and fro where this share of the faults still finds its page on another node.
+/// Pages move to and fro if at least this share of the faults still finds its page on another node.
 const STILL_FAR: f64 = 0.3;
-/// A node has part of the server from this share of its memory or CPU time on.
+/// The server is on a node if at least this share of its memory or CPU time is there.
 const PART: f64 = 0.05;
 
 static ABOUT: About = About {
     id: "numa-balancing",
     title: "NUMA balancing",
     costs: Costs::OwnTime,
-    docs: "The kernel takes pages of a process away now and then, to see by the faults from which node they are used (numa_hint_faults), and \
-           moves them there (numa_pages_migrated). That it is on costs little. It matters where pages are moved all the time and faults \
-           still find them far away, because threads on several nodes use them or are moved about themselves (a migration storm), and where \
-           the server takes thousands of such faults a second. Counters are those of the machine: it is named only where the server has \
-           memory or CPU time on two nodes and takes as many page faults itself, and as possible. Look-alikes: memory that is far and stays \
-           there (memory-node): balancing is what would bring it near; a server that has just started or was just moved, whose memory \
-           follows it for some seconds. *Not verified on hardware.*",
+    docs: "From time to time the kernel unmaps pages of a process to see by its faults from which node they are used (numa_hint_faults), and moves \
+           them there (numa_pages_migrated). Having it on costs little. It matters if pages are moved all the time while faults still find them on \
+           another node, because threads on several nodes use them or are moved themselves (a migration storm), or if the server takes thousands of \
+           such faults a second. The counters are those of the machine, so no more of the faults are attributed to the server than the page faults \
+           that it took itself. It is reported only if the server has memory or CPU time on two nodes, and only as possible. Look-alikes: memory \
+           that is far away and stays there (memory-node), which balancing would bring near; a server that has just started or was just moved, whose \
+           memory follows it for some seconds. *Not verified on hardware.*",
 };
 
 impl Rule for NumaBalancing {
@@ -61,7 +61,7 @@ impl Rule for NumaBalancing {
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         }
         let own = own.into_iter().fold(0, u64::saturating_add);
-        // Each of its own is a minor fault of a thread: there are no more of them than of those.
+        // Each fault of its own is also a minor fault of a thread, so there are no more of them than of those.
         let at_most = faults.min(own);
         let own_part = if faults > 0 { at_most as f64 / faults as f64 } else { 0.0 };
         let moved = paging.numa_migrated_pages.unwrap_or(0) as f64 * own_part;
@@ -80,7 +80,7 @@ fn far_share(paging: &Paging) -> Option<f64> {
     (faults > 0).then(|| faults.saturating_sub(local) as f64 / faults as f64)
 }
 
-/// Whether the server has memory, or CPU time, on more than one node; else the faults are those of other processes.
+/// Whether the server has memory or CPU time on more than one node; if not, the faults are those of other processes.
 fn is_on_several_nodes(scene: &Scene<'_>) -> bool {
     let nearness = scene.situation.account.as_ref().and_then(|account| account.nearness.as_ref());
     let Some(nearness) = nearness else { return false };
@@ -96,7 +96,7 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
     let moved_per_s = scene.per_s(paging.numa_migrated_pages.unwrap_or(0));
     let claim = match storm {
         true => format!(
-            "NUMA balancing moves pages {}, and most accesses that it sees are far: they are used from several nodes, or memory still follows a server that was moved",
+            "NUMA balancing moves pages {}, and many of its faults still find them on another node: several nodes use them, or memory still follows a server that was moved",
             per_second(moved_per_s)
         ),
         false => format!(
@@ -109,7 +109,7 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
         far.map(|far| format!(", {} of them on a page of another node", percent(far))).unwrap_or_default();
     let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
         .because(format!(
-            "such faults come {} on the whole machine{found}; page faults of any kind come {} in the server",
+            "such faults occur {} on the whole machine{found}; page faults of any kind occur {} in the server",
             per_second(faults_per_s),
             per_second(own_per_s)
         ))
@@ -120,8 +120,8 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
         Some(far) => cause.figure("far_faults_share", far),
         None => cause,
     };
-    let near = "Keep its threads and memory on one node (knobs process-affinity, process-memory-nodes), or one process on each";
-    let off = "Switch balancing off once that is so: memory that lies far stays there then";
+    let near = "Keep its threads and memory on one node (knobs process-affinity, process-memory-nodes), or run one process on each node";
+    let off = "Switch balancing off once that is done: from then on, memory on another node stays there";
     cause.remedy(Remedy::by_hand(near)).remedy(Remedy::set(off, "numa-balancing", "machine", "off"))
 }
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_is_told_from_faults_that_only_look() {
+    fn a_storm_is_distinguished_from_faults_that_only_look() {
         let Looked::Found(storm) = look(&balanced(5_000, 2_000, 5_000)) else { panic!("not found") };
         assert!(storm[0].claim.contains("moves pages 5,000/s") && storm[0].share.is_none(), "{storm:?}");
         let setting = storm[0].remedies[1].setting.clone().unwrap();

@@ -10,16 +10,16 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `page-cache`.
 pub struct PageCache;
 
-/// Fewer major faults a second than this are those of any program.
+/// Any program may have fewer major faults a second than this.
 const FEW_PER_S: f64 = 10.0;
 
 static ABOUT: About = About {
     id: "page-cache",
     title: "mapped files",
     costs: Costs::Blocked,
-    docs: "Page faults of the server have to read, and nothing comes from swap: files that it maps, its own program among them, do not stay in \
-           the page cache. Near a memory limit the cache is thrown out and read again (thrashing). At its start, or after a restart of the \
-           host, it is only warming up. Look-alikes: swap; reads and fsync by system call (blocked), which are no faults.",
+    docs: "Page faults of the server have to read, and most of them not from swap: files that it maps, including its own program, do not stay in the \
+           page cache. Near a memory limit, the cache is thrown out and read again (thrashing). Right after the server or the host has started, it \
+           is only warming up. Look-alikes: swap; reads and fsync by system call (blocked), which are not page faults.",
 };
 
 impl Rule for PageCache {
@@ -56,15 +56,15 @@ impl Rule for PageCache {
             ),
             None => (
                 Subject::Server,
-                "The server reads files that it maps: it is warming up, or they do not fit into memory"
+                "The server waits for mapped files to be read: it is warming up, or they do not fit into memory"
                     .to_string(),
-                "Check again after it has run for a while; otherwise give it more memory, or lock what it needs (mlock)"
+                "Check again after it has run for a while. If it still reads, give it more memory, or lock what it needs (mlock)"
                     .to_string(),
             ),
         };
         let cause = Cause::seen(ABOUT.id, subject, share, claim)
             .because(format!(
-                "blocked for {} of its time; {} major faults, none from swap",
+                "blocked for {} of its time; {} major faults, most of them not from swap",
                 percent(share),
                 per_second(per_s)
             ))

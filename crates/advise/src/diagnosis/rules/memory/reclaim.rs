@@ -1,4 +1,4 @@
-//! The server has to free memory before it can have any.
+//! The server has to free memory before it gets any.
 
 use machine::wording::{per_second, percent};
 
@@ -14,9 +14,9 @@ static ABOUT: About = About {
     id: "reclaim",
     title: "reclaim",
     costs: Costs::OwnTime,
-    docs: "The server's own threads free memory before they get any (direct reclaim): for the limit of their cgroup (memory.max, memory.high), \
-           or because the machine is short. It shows as kernel time and stalls, long before anything is swapped or killed; page cache \
-           that was just read goes first. Look-alikes: waiting for swap (swap), for files to be read again (page-cache).",
+    docs: "The server's own threads have to free memory before they get any (direct reclaim), because their cgroup is at its limit (memory.max, \
+           memory.high) or because the machine is short of memory. It shows up as kernel time and stalls, long before anything is swapped or killed; \
+           page cache that was just read goes first. Look-alikes: waiting for swap (swap) or for files to be read again (page-cache).",
 };
 
 impl Rule for Reclaim {
@@ -41,10 +41,10 @@ impl Rule for Reclaim {
             None => (
                 Subject::Machine,
                 "the machine is short of free memory".to_string(),
-                "Find out who uses the memory; raise vm.min_free_kbytes so that the kernel frees ahead, or give the machine more".to_string(),
+                "Find out who uses the memory. Raise vm.min_free_kbytes, so the kernel frees memory earlier, or give the machine more".to_string(),
             ),
         };
-        let claim = format!("The server frees memory before it gets any: {why}");
+        let claim = format!("The server has to free memory before it gets any: {why}");
         let cause = Cause::seen(ABOUT.id, subject, share, claim)
             .because(format!(
                 "reclaim took {} of its time, {}",

@@ -16,10 +16,10 @@ static ABOUT: About = About {
     id: "swap",
     title: "swap",
     costs: Costs::Blocked,
-    docs: "The server touches memory that was swapped out and waits for the disk: it is blocked, page faults have to read (major faults), and \
-           pages come in from swap. Either the machine is short of memory, or the server's cgroup is at its limit while the machine has \
-           plenty. Look-alikes: files that are read again (page-cache: major faults and no pages from swap); interrupts of the disk that \
-           holds the swap space, which follow from it.",
+    docs: "The server touches memory that was swapped out and waits for the disk: it is blocked, its page faults have to read (major faults), and \
+           pages come in from swap. Either the machine is short of memory, or the server's cgroup is at its limit while the machine has plenty. \
+           Look-alikes: files that are read again (page-cache), with major faults but no pages from swap; interrupts of the disk that holds the swap \
+           space, which are a consequence.",
 };
 
 impl Rule for Swap {
@@ -44,7 +44,7 @@ impl Rule for Swap {
             return Looked::without(&ABOUT, odd);
         }
         let from_swap = paged_in.unwrap_or(0).min(faults.saturating_mul(readahead_pages()));
-        // A few stray pages mean nothing: half of what it had to read at least must have come from swap.
+        // A few stray pages mean nothing: at least half of what it had to read must have come from swap.
         if share < MATTERS || faults == 0 || from_swap.saturating_mul(2) < faults {
             return Looked::Fine;
         }
@@ -58,13 +58,13 @@ impl Rule for Swap {
         let cause = match full {
             Some(memory) => of_limit(memory, share),
             None if scene.situation.account_alone => {
-                let claim = "The server waits for memory from swap; whether a limit or the machine is short was not kept";
+                let claim = "The server waits for memory from swap; it was not recorded whether its cgroup or the machine is short of it";
                 Cause::seen(ABOUT.id, Subject::Machine, share, claim)
             }
             None => {
-                let claim = "The server waits for memory from swap, and no limit of a cgroup holds it back: the machine is short of memory";
+                let claim = "The server waits for memory from swap, and no limit of a cgroup is the reason: the machine is short of memory";
                 Cause::seen(ABOUT.id, Subject::Machine, share, claim)
-                    .remedy(Remedy::by_hand("Give the machine more memory, or the server less to keep; find out who else uses it (pinwise map --server)"))
+                    .remedy(Remedy::by_hand("Give the machine more memory, or make the server keep less; find out who else uses memory"))
             }
         };
         Looked::Found(vec![cause.because(evidence).figure("major_faults_per_s", per_s)])
@@ -76,8 +76,8 @@ fn readahead_pages() -> u64 {
     8
 }
 
-/// Whether a cgroup met its limit in the window, was near it, or has swapped because of it. What is in use at the end is not enough to tell: a
-/// server that was emptied by then has given its memory back.
+/// Whether a cgroup reached its limit in the window, was near it, or has swapped because of it. What is in use at the end is not enough: by then
+/// the server may have given its memory back.
 pub(super) fn is_full(memory: &MemoryUse) -> bool {
     let most_bytes = memory.used_bytes.max(memory.peak_bytes);
     let near = most_bytes.is_some_and(|most| is_share(most, 0.95, memory));
@@ -98,7 +98,7 @@ fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
     let mib = |bytes: u64| bytes.div_ceil(MIB);
     let swapped = memory.swapped_bytes.unwrap_or(0);
     let limit = format!(
-        "The memory limit of cgroup {} is reached, and the server waits for pages from swap: limit {} MiB",
+        "Cgroup {} has reached its memory limit, and the server waits for pages from swap: limit {} MiB",
         memory.cgroup,
         mib(memory.limit_bytes)
     );
@@ -111,9 +111,9 @@ fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
             format!("Raise the limit to {} MiB ({})", mib(wanted).div_ceil(16) * 16, memory.file),
         )
     } else {
-        // What it needed is not known: it had given most of it back.
-        let words = format!("Raise the limit ({}), or give the server less to keep", memory.file);
-        (format!("{limit}, which it met in the window"), words)
+        // How much it needed is not known: it had given most of it back.
+        let words = format!("Raise the limit ({}), or make the server keep less in memory", memory.file);
+        (format!("{limit}, reached in the window"), words)
     };
     Cause::seen(ABOUT.id, Subject::Cgroup { path: memory.cgroup.clone() }, share, claim)
         .figure("limit_bytes", memory.limit_bytes as f64)

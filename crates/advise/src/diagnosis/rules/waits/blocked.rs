@@ -1,4 +1,4 @@
-//! The server waits for a disk, or for a lock of the kernel.
+//! The server waits for a disk or for a kernel lock.
 
 use machine::wording::percent;
 
@@ -9,17 +9,16 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `blocked`.
 pub struct Blocked;
 
-/// From this share of the window on in which tasks waited for I/O (PSI), the wait is for a disk.
+/// The wait is for a disk if tasks waited for I/O (PSI) for at least this share of the time in which the server was blocked.
 const IO_SOME: f64 = 0.5;
 
 static ABOUT: About = About {
     id: "blocked",
     title: "disk and kernel locks",
     costs: Costs::Blocked,
-    docs: "Threads of the server are blocked in the kernel (state D) and not because memory is short: a write that is made durable (fsync), a \
-           read that the page cache does not have, or a lock of the kernel. Writeback of others makes fsync slow: the log of a database \
-           waits behind a copy. Pressure of I/O (PSI) distinguishes a disk from a lock of the kernel. Look-alikes: swap and mapped files (major \
-           faults).",
+    docs: "Threads of the server are blocked in the kernel (state D), and not because memory is short: they wait for a write to become durable \
+           (fsync), for a read that the page cache cannot serve, or for a kernel lock. Writeback by others makes fsync slow: the log of a database \
+           waits behind a copy. I/O pressure (PSI) distinguishes a disk from a kernel lock. Look-alikes: swap and mapped files (major faults).",
 };
 
 impl Rule for Blocked {
@@ -58,8 +57,8 @@ impl Rule for Blocked {
                 "Find the lock: pinwise watch --process PID --format folded shows the stacks in which it waits"
             }
             _ => {
-                "Find out who writes (pinwise watch, iotop): keep big writers off the disk of its log, bound what they dirty (knobs dirty-bytes, \
-                 dirty-background-bytes), or give the log a disk of its own"
+                "Find out who writes (pinwise watch, iotop). Keep big writers off the disk of the server's log, limit what they can dirty (knobs \
+                 dirty-bytes, dirty-background-bytes), or give the log a disk of its own"
             }
         };
         Looked::Found(vec![cause.remedy(Remedy::by_hand(remedy))])

@@ -1,4 +1,4 @@
-//! Busy polling is on, and what the server waits for never comes to a queue that can be polled.
+//! Busy polling is on, but what the server waits for never arrives in a queue that can be polled.
 
 use machine::Missing;
 use machine::wording::{per_second, percent};
@@ -11,23 +11,23 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `busy-polling`.
 pub struct BusyPolling;
 
-/// From this share of its packets on, the server's traffic is that of an interface.
+/// The server's traffic is that of an interface if at least this share of the packets comes over it.
 const MOSTLY: f64 = 0.9;
 /// A thread that has a CPU for this share of the window hardly sleeps.
 const NEVER_SLEEPS: f64 = 0.9;
-/// From this share of its CPU time on, kernel mode is where a thread that never sleeps may be polling.
+/// A thread that never sleeps may be polling if at least this share of the CPU time is in the kernel.
 const IN_KERNEL: f64 = 0.7;
 
 static ABOUT: About = About {
     id: "busy-polling",
     title: "busy polling",
     costs: Costs::OwnTime,
-    docs: "net.core.busy_poll and net.core.busy_read are set, so that poll(2) and select(2) look at the card's queue for so many us before they \
-           sleep; the server's packets come over the loopback interface, which has no queue to look at (no NAPI id): that takes \
-           time, and no packet arrives sooner. epoll and blocking reads see that there is no queue and sleep at once. Which call a server waits in is not \
-           known, so that this is named as possible, where the waits would cost 1 % of its time or it never sleeps and is in the kernel for \
-           most of it. Look-alikes: a server whose packets come over a card, which is what the setting is for; a server that polls in its \
-           own code, which looks like work.",
+    docs: "net.core.busy_poll and net.core.busy_read are set, so poll(2) and select(2) look at the card's queue for that many us before they sleep. \
+           But the server's packets come over the loopback interface, which has no queue to look at (no NAPI id): this takes time, and no packet \
+           arrives sooner. epoll and blocking reads see that there is no queue and sleep at once. It is not known in which call a server waits, so \
+           the cause is only possible. It is reported if polling before each wait would cost 1 % of the server's time, or if a thread hardly sleeps \
+           and the server is in the kernel for most of its CPU time. Look-alikes: a server whose packets come over a card, which is what the setting \
+           is for; a server that polls in its own code, which looks like work.",
 };
 
 impl Rule for BusyPolling {
@@ -36,7 +36,7 @@ impl Rule for BusyPolling {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        // Sockets get the permission from busy_read, poll and select the time from busy_poll (net/socket.c, include/net/busy_poll.h).
+        // busy_read permits it for sockets; busy_poll is how long poll and select do it (net/socket.c, include/net/busy_poll.h).
         let tunable = |name: &str| {
             let value = scene.situation.machine.kernel.tunables.get(name)?;
             value.trim().parse::<u64>().ok().filter(|us| *us > 0)
@@ -46,8 +46,7 @@ impl Rule for BusyPolling {
         };
         let packets: f64 = scene.interfaces().map(|(_, per_s)| per_s).sum();
         if scene.interfaces().next().is_none() {
-            let why =
-                "packets by interface were not counted, so that it is not known where its own come from";
+            let why = "packets were not counted by interface, so it is not known where its own come from";
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         }
         let local: f64 = scene.interfaces().filter(|(name, _)| *name == "lo").map(|(_, per_s)| per_s).sum();
@@ -66,19 +65,19 @@ impl Rule for BusyPolling {
             return Looked::Fine;
         }
         let claim = format!(
-            "Busy polling is on ({poll_us} us), and nine of ten packets here come over lo, where there is nothing to poll"
+            "Busy polling is on ({poll_us} us), but nine of ten packets here come over lo, where there is nothing to poll"
         );
         let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
             .at_most(at_most)
             .because(format!(
-                "the server sleeps for input {}: polling before it would be {} of its time at most, if it waits in poll or select",
+                "the server sleeps for input {}: polling before each wait would take at most {} of its time, if it waits in poll or select",
                 per_second(scene.per_s(waits)),
                 percent(at_most)
             ))
             .figure("busy_poll_us", poll_us as f64)
             .figure("input_waits_per_s", scene.per_s(waits))
             .figure("at_most_share", at_most);
-        let words = "Switch it off unless another server on this machine needs it: for one socket there is SO_BUSY_POLL";
+        let words = "Switch it off, unless another server on this machine needs it: a single socket can use SO_BUSY_POLL instead";
         Looked::Found(vec![cause.remedy(Remedy::set(words, "busy-poll", "machine", 0))])
     }
 }

@@ -9,17 +9,17 @@ use crate::diagnosis::scene::Scene;
 /// The rule `listen-queue`.
 pub struct ListenQueue;
 
-/// Retransmissions as a share of segments, above which the path loses packets.
+/// The path loses packets if at least this share of the segments is sent again.
 const LOSES: f64 = 0.01;
 
 static ABOUT: About = About {
     id: "listen-queue",
     title: "listen queue and retransmissions",
     costs: Costs::Asleep,
-    docs: "The accept queue of a port was full when connections came (ListenOverflows): clients try again after a second, and latency has \
-           steps of 1, 3, 7 s. The server accepts too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. More than 1 % of \
-           segments sent again says that the path loses packets: drops of the card, a full backlog, the network. The counters are of the \
-           whole network namespace.",
+    docs: "The accept queue of a port was full when connections came in (ListenOverflows): clients try again after a second, and latency has steps \
+           of 1, 3 and 7 s. The server accepts too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. If more than 1 % of TCP \
+           segments are sent again, the path loses packets: at the card, in a full backlog, or in the network. The counters are those of the whole \
+           network namespace.",
 };
 
 impl Rule for ListenQueue {
@@ -32,12 +32,12 @@ impl Rule for ListenQueue {
         let Some(overflows) = row("listen overflows") else {
             return Looked::CannotTell(::machine::Missing::new(
                 ABOUT.title,
-                "the kernel's counters of TCP were not read",
+                "the kernel's TCP counters were not read",
             ));
         };
         let mut causes = Vec::new();
         if overflows > 0.0 {
-            let claim = "Connections came while an accept queue was full: clients wait a second or more and try again";
+            let claim = "Connections came in while an accept queue was full: clients wait a second or more and try again";
             let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
                 .because(format!(
                     "{} in the server's network namespace (ListenOverflows)",
@@ -52,7 +52,9 @@ impl Rule for ListenQueue {
                     listener.port, listener.waiting
                 ));
             }
-            causes.push(cause.remedy(Remedy::by_hand("Raise the backlog of the server and net.core.somaxconn; find out what keeps it from accepting")));
+            causes.push(cause.remedy(Remedy::by_hand(
+                "Raise the server's backlog and net.core.somaxconn; find out what keeps it from accepting",
+            )));
         }
         if let (Some(again), Some(sent)) = (row("retransmitted"), row("segments sent"))
             && sent > 100.0
@@ -63,10 +65,10 @@ impl Rule for ListenQueue {
                 100.0 * again / sent
             );
             let cause = Cause::possible(ABOUT.id, Subject::Interface { name: "TCP".into() }, claim)
-                .because(format!("{} of {}", per_second(again), per_second(sent)))
+                .because(format!("{} of {} segments", per_second(again), per_second(sent)))
                 .figure("retransmitted_share", again / sent)
                 .remedy(Remedy::by_hand(
-                    "Check drops of the card (ethtool -S), of the backlog (softnet_stat), and at the path",
+                    "Check for drops at the card (ethtool -S), in the backlog (softnet_stat), and on the path",
                 ));
             causes.push(cause);
         }

@@ -12,18 +12,18 @@ use crate::diagnosis::scene::Scene;
 /// The rule `lock`.
 pub struct Lock;
 
-/// From this share of the working threads' sleep on, futexes are what they wait for.
+/// Threads wait for futexes if at least this share of their sleep is at them.
 const MOSTLY: f64 = 0.5;
-/// Threads that take turns have this many CPUs together, from and to.
+/// Threads that take turns use this many CPUs together, from and to.
 const ONE_CPU: (f64, f64) = (0.7, 1.35);
-/// CPUs that were idle meanwhile, at least: else threads wait for a CPU first, whoever has the lock.
+/// CPUs that were idle meanwhile, at least: otherwise threads wait for a CPU first, whoever has the lock.
 const IDLE_CPUS: f64 = 0.2;
-/// Waits that were released, at least: fewer say little about who releases.
+/// Fewest waits that were released: fewer say little about who releases.
 const FEWEST: u64 = 20;
-/// From this share of the released waits on, those who wait there are those who release.
+/// Threads take turns if waiters themselves release at least this share of the waits.
 const TURNS: f64 = 0.5;
 
-/// Name of the figure: the share of the time for which it is held while others wait in which the holder waits for a CPU.
+/// Name of the figure: while the lock is held and others wait, the share of that time in which its holder waits for a CPU.
 const HOLDER_WAITING: &str = "holder_waiting_share";
 
 /// Whether a cause is a lock.
@@ -31,7 +31,7 @@ pub(crate) fn is_of(id: &CauseId) -> bool {
     id.rule == ABOUT.id
 }
 
-/// Whether it is long because who has it is kept from a CPU.
+/// Whether it is held for long because its holder is kept from a CPU.
 pub(crate) fn is_kept_from_a_cpu(cause: &Cause) -> bool {
     let mut figures = cause.figures.iter();
     is_of(&cause.id) && figures.any(|figure| figure.name == HOLDER_WAITING && figure.value >= TURNS)
@@ -41,14 +41,14 @@ static ABOUT: About = About {
     id: "lock",
     title: "locks",
     costs: Costs::Asleep,
-    docs: "Threads of the server sleep at a futex that they release for each other, and CPUs that they may use are idle: one lock lets them \
-           through one by one. More CPUs do not help, and can make it slower. diagnose sums up waits by the address of the futex, with the stacks of \
-           who waits and of who releases, and says whether those who release had a CPU meanwhile: a holder that sleeps (in a write, in a call to a \
-           back end) or waits for a CPU makes a lock long that is short in the code. Look-alikes: a pool whose threads wait for work sleeps at a futex \
-           too, but others release it, who never wait there; threads that park each at a futex of its own (Java, Go, parking_lot) do not show which lock \
-           it is for: then, and without such sums, it is judged by the shape (several threads work, together they have about one CPU, and sleep at futexes) \
-           and only possible; many threads on few CPUs wait for a CPU and do not sleep (own-threads). A barrier, at which the last thread wakes the \
-           others, looks like a lock here.",
+    docs: "Threads of the server sleep at a futex that they release for each other, while CPUs that they may use are idle: one lock lets them \
+           through one at a time. More CPUs do not help, and can make it slower. diagnose adds up waits by the address of the futex, with the stacks \
+           of those who wait and of those who release, and reports whether the holder had a CPU meanwhile: a holder that sleeps (in a write, in a \
+           call to a back end) or waits for a CPU keeps the lock for long, however short the locked code is. Look-alikes: a pool whose threads wait \
+           for work also sleeps at a futex, but it is released by others, who never wait there. Threads that each park at a futex of their own \
+           (Java, Go, parking_lot) do not show which lock they wait for. For those, and if waits were not added up, the rule judges by the shape \
+           (several threads work, they have about one CPU together, and sleep at futexes), and the cause is only possible. Many threads on few CPUs \
+           wait for a CPU and do not sleep (own-threads). A barrier, at which the last thread wakes the others, looks like a lock here.",
 };
 
 impl Rule for Lock {
@@ -67,7 +67,7 @@ impl Rule for Lock {
     }
 }
 
-/// Idle time of the CPUs that the server may use, in CPUs; of those where it ran where that is not known.
+/// Idle time of the CPUs that the server may use, in CPUs; if those are not known, of the CPUs on which it ran.
 fn idle_cpus(scene: &Scene<'_>) -> f64 {
     let is_known = !scene.situation.server.cpus().is_empty();
     let cpus = if is_known { scene.allowed() } else { scene.time.cpus.clone() };
@@ -89,7 +89,7 @@ fn by_futexes(scene: &Scene<'_>, waits: &FutexWaits) -> Looked {
             Looked::Found(vec![lock(scene, worst, share(worst), idle)])
         }
         Some(_) => Looked::Fine,
-        // Each thread parks at a futex of its own: which lock that is for cannot be seen.
+        // Each thread parks at a futex of its own: it cannot be seen for which lock.
         None if parks(waits, scene.time.threads) => by_shape(scene),
         None => Looked::Fine,
     }
@@ -132,20 +132,20 @@ fn lock(scene: &Scene<'_>, futex: &Futex, share: f64, idle: f64) -> Cause {
         .figure("holder_asleep_share", asleep)
         .figure(HOLDER_WAITING, waiting);
     cause.remedy(Remedy::by_hand(if asleep >= TURNS {
-        "Do not sleep with the lock held (a write, a call to a back end): no placement cures that"
+        "Do not sleep while holding the lock (a write, a call to a back end): no placement cures that"
     } else if waiting >= TURNS {
-        "Let the thread that holds the lock have a CPU: what keeps it from one is named beside this"
+        "Give the thread that holds the lock a CPU: another cause here names what keeps it from one"
     } else {
-        "No placement cures a lock: hold it for less, split it, or run fewer threads (about two) near each other (one cache)"
+        "No placement cures a lock: hold it for a shorter time, split it, or run fewer threads (about two) near each other (one cache)"
     }))
 }
 
-/// What the holder does while others wait, where that is mostly not running.
+/// What the holder does while others wait, if for the most part it does not run.
 fn meanwhile(asleep: f64, waiting: f64) -> String {
     if asleep >= TURNS {
-        format!("; meanwhile who holds it is asleep or blocked, at least {} of the time", percent(asleep))
+        format!("; meanwhile its holder is asleep or blocked for at least {} of the time", percent(asleep))
     } else if waiting >= TURNS {
-        format!("; meanwhile who holds it waits for a CPU, at least {} of the time", percent(waiting))
+        format!("; meanwhile its holder waits for a CPU for at least {} of the time", percent(waiting))
     } else {
         String::new()
     }
@@ -163,7 +163,7 @@ fn by_whom(stacks: &WaitStacks) -> String {
 /// Longest name of a function, characters: those of generics have hundreds.
 const LONGEST: usize = 60;
 
-/// What functions of locks themselves have in their names, in lower case.
+/// Parts of the names of functions that belong to the lock itself, in lower case.
 const LOCKING: [&str; 13] = [
     "futex",
     "lll_",
@@ -180,7 +180,7 @@ const LOCKING: [&str; 13] = [
     "[ld-musl",
 ];
 
-/// The innermost function that is none of the lock itself.
+/// The innermost function that does not belong to the lock itself.
 fn outside(frames: &[String]) -> Option<&str> {
     let is_locking = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -190,8 +190,8 @@ fn outside(frames: &[String]) -> Option<&str> {
     (!name.starts_with('[')).then_some(name.as_str())
 }
 
-/// By the shape alone: several threads that have one CPU together, and sleep at futexes. So do those of a pool that gets one request at a time:
-/// it is only possible.
+/// By the shape alone: several threads that use one CPU together and sleep at futexes. Those of a pool that gets one request at a time do so too,
+/// so it is only possible.
 fn by_shape(scene: &Scene<'_>) -> Looked {
     let time = &scene.time;
     if time.asleep_for_ns.is_empty() {
@@ -202,9 +202,9 @@ fn by_shape(scene: &Scene<'_>) -> Looked {
     let active = time.in_cpus(time.active_ns());
     let had = time.in_cpus(time.had_ns());
     let idle = idle_cpus(scene);
-    // One thread that alone has a CPU is no queue at a lock.
+    // If one thread alone uses the CPU, there is no queue at a lock.
     let alone = time.busiest.active_share >= 0.9 * active;
-    // Who loses its CPU with the lock held keeps the others waiting: that is no more than one at a time.
+    // A thread that is preempted while it holds the lock keeps the others waiting: still, only one runs at a time.
     let at_a_time = active - time.in_cpus(time.preempted_ns);
     let turns = active >= ONE_CPU.0 && at_a_time <= ONE_CPU.1 && had >= ONE_CPU.0 * 0.8;
     if share_of_sleep < MOSTLY || !turns || alone || idle < IDLE_CPUS {
@@ -212,7 +212,7 @@ fn by_shape(scene: &Scene<'_>) -> Looked {
     }
     let share = (time.threads as f64 - active).max(0.0) / time.threads as f64;
     let claim = format!(
-        "{} threads of the server together have {had:.1} CPUs, although {idle:.1} CPUs that they may use are idle: they take turns, as at one lock, or as a \
+        "{} threads of the server together use {had:.1} CPUs, although {idle:.1} CPUs that they may use are idle: they take turns, as at one lock or in a \
          pool that gets one request at a time",
         time.threads
     );
@@ -222,7 +222,7 @@ fn by_shape(scene: &Scene<'_>) -> Looked {
         .figure("had_cpus", had)
         .figure("futex_share_of_sleep", share_of_sleep)
         .remedy(Remedy::by_hand(
-            "No placement cures a lock: run fewer threads (about two), keep them near each other (one cache), and find it: pinwise watch --process PID --format folded",
+            "No placement cures a lock: run fewer threads (about two), keep them near each other (one cache), and find the lock: pinwise watch --process PID --format folded",
         ));
     Looked::Found(vec![Cause { certainty: Certainty::Possible, ..cause }])
 }
@@ -317,7 +317,7 @@ mod tests {
     fn a_holder_without_a_cpu_is_said() {
         let asleep = cause(Futex { holder_asleep_ns: SECOND * 4 / 10, ..mutex(900) });
         let said = &asleep.evidence[0];
-        assert!(said.ends_with("who holds it is asleep or blocked, at least 80 % of the time"), "{said}");
+        assert!(said.ends_with("its holder is asleep or blocked for at least 80 % of the time"), "{said}");
         let waiting = cause(Futex { holder_waiting_ns: SECOND * 3 / 10, ..mutex(900) });
         assert!(
             waiting.evidence[0].contains("waits for a CPU") && is_kept_from_a_cpu(&waiting),

@@ -1,4 +1,4 @@
-//! What the server waits for of its own will, or in the kernel.
+//! What the server waits for voluntarily, or in the kernel.
 
 pub mod blocked;
 pub mod busy_polling;

@@ -11,18 +11,18 @@ use crate::diagnosis::scene::Scene;
 /// The rule `own-sleep`.
 pub struct OwnSleep;
 
-/// A thread that had a CPU for less than this share of what the busiest one had serves nobody: it keeps house, as the thread of Go's runtime
-/// that looks after the others and sleeps 20 us to 10 ms in between (runtime/proc.go, sysmon).
+/// A thread that used less than this share of the CPU time of the busiest one serves nobody, but does housekeeping: for example the thread of
+/// Go's runtime that looks after the others and sleeps 20 us to 10 ms in between (runtime/proc.go, sysmon).
 const SERVES: f64 = 0.25;
 
 static ABOUT: About = About {
     id: "own-sleep",
-    title: "pauses of its own",
+    title: "its own pauses",
     costs: Costs::Asleep,
-    docs: "Threads that serve sleep in nanosleep or clock_nanosleep: a pause that the program itself makes - a poll with a delay, a back-off, a \
-           rate limit, a garbage collector that waits. No placement changes it. Threads that work for less than a quarter of what the \
-           busiest does are left out: they keep house. Look-alikes: a server that waits for requests (slow-client) sleeps in epoll or read, with a timeout or \
-           without; one that is stopped (stopped).",
+    docs: "Threads that serve sleep in nanosleep or clock_nanosleep. The program pauses by itself: to poll with a delay, to back off, to limit a \
+           rate, or while a garbage collector waits. No placement changes it. Threads that work less than a quarter as much as the busiest one are \
+           left out, because they do housekeeping. Look-alikes: a server that waits for requests (slow-client) sleeps in epoll or read, with or \
+           without a timeout; one that is stopped (stopped).",
 };
 
 impl Rule for OwnSleep {
@@ -39,12 +39,12 @@ impl Rule for OwnSleep {
         if share < MUCH {
             return Looked::Fine;
         }
-        let claim = "The server pauses by itself: its threads sleep for a time that it chose itself";
+        let claim = "The server pauses by itself: its threads sleep for a time that the program chose";
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
-            .because(format!("{} of the time of its threads, in nanosleep(2) or clock_nanosleep(2)", percent(share)))
+            .because(format!("its threads slept for {} of their time in nanosleep(2) or clock_nanosleep(2)", percent(share)))
             .figure("asleep_share", share)
             .remedy(Remedy::by_hand(
-                "Find the pause in its code or settings: pinwise watch --process PID --format folded has the stacks in which it sleeps",
+                "Find the pause in its code or settings: pinwise watch --process PID --format folded shows the stacks in which it sleeps",
             ));
         Looked::Found(vec![cause])
     }

@@ -12,21 +12,21 @@ use crate::diagnosis::scene::Scene;
 /// The rule `slow-client`.
 pub struct SlowClient;
 
-/// A client is busy from this share of a CPU on.
+/// Clients are busy if they use at least this share of a CPU.
 const BUSY: f64 = 0.5;
-/// From this share of its sleep on, input is what it waits for.
+/// The server waits for input if at least this share of its sleep is for that.
 const MOSTLY: f64 = 0.5;
-/// A client waits for a CPU from this share of the window on.
+/// Clients wait for a CPU if they do for at least this share of the window.
 const WAITS: f64 = 0.1;
 
 static ABOUT: About = About {
     id: "slow-client",
-    title: "clients",
+    title: "slow clients",
     costs: Costs::Asleep,
-    docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in \
-           flight: no placement of the server makes it faster. Clients that wait for a CPU are named also when the server sleeps less. \
-           A client that waits for a CPU beside a hog looks like a slow server from outside. Look-alikes: a server that sleeps at a lock \
-           or in a timer of its own; clients of other hosts, which cannot be seen from here.",
+    docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in flight: no \
+           placement of the server makes it faster. Clients that wait for a CPU behind another process are named even if the server sleeps less: \
+           from outside, they make it look slow. Look-alikes: a server that sleeps at a lock or in a timer of its own; clients on other hosts, which \
+           cannot be seen from here.",
 };
 
 impl Rule for SlowClient {
@@ -53,8 +53,8 @@ impl Rule for SlowClient {
         let busy = sum(clients, |thread| thread.on_cpu_us) / followed_us;
         let waits = sum(clients, |thread| thread.waited_us) / followed_us;
         let hog = if waits >= WAITS { hog_beside_clients(scene.situation) } else { None };
-        // A server with less room is faster when its placement is, also with such clients; only those that wait behind a stranger are held
-        // back by that.
+        // A busier server gains from a better placement, even with such clients; only clients that wait behind another process are held back
+        // themselves.
         if saturation >= limit::HAS_ROOM && hog.is_none() {
             return Looked::Fine;
         }
@@ -81,7 +81,7 @@ impl Rule for SlowClient {
         let cause = match connections.made {
             0 => cause,
             made => cause.because(format!(
-                "it has {made} {} of its own making: it may wait for what is at their other end",
+                "it opened {made} {} itself: it may wait for what is at the other end",
                 plural("connection", made as usize)
             )),
         };
@@ -91,19 +91,22 @@ impl Rule for SlowClient {
 
 fn claim(who: &str, waits: f64, busy: f64, in_flight: u64) -> String {
     match (waits >= WAITS, busy >= BUSY) {
-        (true, _) => format!("{who} waited for a CPU for {} of the window: something has it", percent(waits)),
-        (false, true) => format!("{who} is busy with its own work for {} of a CPU", percent(busy)),
+        (true, _) => format!(
+            "{who} waited for a CPU for {} of the window, because something else had it",
+            percent(waits)
+        ),
+        (false, true) => format!("{who} kept {} of a CPU busy", percent(busy)),
         (false, false) if in_flight == 0 => format!("{who} sent few requests"),
         (false, false) => {
-            format!("{who} sent few requests: {in_flight} {}", plural("connection", in_flight as usize))
+            format!("{who} sent few requests, over {in_flight} {}", plural("connection", in_flight as usize))
         }
     }
 }
 
-/// Of a client that waits for a CPU, whoever has it; else more load.
+/// If a client waits for a CPU, to move what has that CPU; otherwise more load.
 fn with_remedy(cause: Cause, waits: f64, hog: Option<(&Busy, u32)>) -> Cause {
     if waits < WAITS {
-        return cause.remedy(Remedy::by_hand("Give it more connections, more requests in flight, or more clients; no placement of the server gains much"));
+        return cause.remedy(Remedy::by_hand("Use more connections, more requests in flight, or more clients; no placement of the server gains much"));
     }
     match hog {
         Some((hog, cpu)) => cause
@@ -129,7 +132,7 @@ fn clients_cpu(situation: &Situation) -> Option<u32> {
     seen.max_by_key(|(_, times)| **times).map(|(cpu, _)| *cpu)
 }
 
-/// The busiest process on that CPU that is neither the server nor a client, and the CPU.
+/// The busiest process on the CPU of the clients that is neither the server nor a client, and that CPU.
 pub(crate) fn hog_beside_clients(situation: &Situation) -> Option<(&Busy, u32)> {
     let on = clients_cpu(situation)?;
     let is_other = |pid: u32| !situation.is_client(pid) && !situation.pids.contains(&pid);

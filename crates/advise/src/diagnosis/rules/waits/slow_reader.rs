@@ -13,11 +13,11 @@ pub struct SlowReader;
 
 static ABOUT: About = About {
     id: "slow-reader",
-    title: "readers of its answers",
+    title: "slow readers of its answers",
     costs: Costs::Asleep,
-    docs: "Threads of the server sleep in write or send: the buffer of a socket or a pipe is full, because whoever is at the other end reads \
-           slowly, or the network between is slow. No placement of the server changes it. Look-alikes: a server that waits for requests \
-           (slow-client) sleeps in read or epoll; one whose log is made durable (blocked) is in state D.",
+    docs: "Threads of the server sleep in write or send: the buffer of a socket or a pipe is full, because whoever is at the other end reads slowly, \
+           or because the network in between is slow. No placement of the server changes it. Look-alikes: a server that waits for requests \
+           (slow-client) sleeps in read or epoll; one that waits for its log to become durable (blocked) is in state D.",
 };
 
 impl Rule for SlowReader {
@@ -32,9 +32,9 @@ impl Rule for SlowReader {
         };
         let claim = "The server waits for its answers to be read: the buffer of a socket or a pipe is full";
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
-            .because(format!("{} of the time of its threads, in write(2), send(2) or the like", percent(share)))
+            .because(format!("its threads slept for {} of their time in write(2), send(2) or similar calls", percent(share)))
             .figure("asleep_share", share)
-            .remedy(Remedy::by_hand("Look at who reads: a slow client, a log collector at a pipe, the network (ss -tm shows full queues)"));
+            .remedy(Remedy::by_hand("Find out who reads too slowly: a client, a log collector at a pipe, the network (ss -tm shows full queues)"));
         Looked::Found(vec![cause])
     }
 }

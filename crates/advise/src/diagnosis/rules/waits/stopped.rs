@@ -12,11 +12,11 @@ pub struct Stopped;
 
 static ABOUT: About = About {
     id: "stopped",
-    title: "stops",
+    title: "stopped threads",
     costs: Costs::Asleep,
-    docs: "Threads of the server neither ran nor waited for anything: a signal (SIGSTOP, SIGTSTP), a debugger or the freezer of its cgroup \
-           holds them (docker pause, cgroup.freeze). From outside it looks like a server without work. Distinguished from sleep by the state of the \
-           thread when it left the CPU.",
+    docs: "Threads of the server neither ran nor waited for anything: a signal (SIGSTOP, SIGTSTP), a debugger or the freezer of its cgroup (docker \
+           pause, cgroup.freeze) held them. From outside it looks like a server without work. The state of the thread when it left the CPU \
+           distinguishes this from sleep.",
 };
 
 impl Rule for Stopped {
@@ -25,7 +25,7 @@ impl Rule for Stopped {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        // By counters: a server that is stopped all through the window has states that say so.
+        // By the state of its threads: it shows a server that is stopped throughout the window.
         let states: Vec<char> = scene.situation.server.threads().map(|thread| thread.state).collect();
         let all_stopped = !states.is_empty() && states.iter().all(|state| matches!(state, 'T' | 't'));
         let of_wall = scene.time.asleep_share(SleepReason::Stopped).unwrap_or(0.0);
@@ -38,9 +38,9 @@ impl Rule for Stopped {
         };
         let share = if all_stopped { of_wall.max(MATTERS) } else { of_wall };
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
-            .because("by a signal, a debugger, or the freezer of its cgroup")
+            .because("a signal, a debugger or the freezer of its cgroup stops it")
             .figure("stopped_share", of_wall)
-            .remedy(Remedy::by_hand("Find out who stops it: kill -CONT continues it; check cgroup.freeze, debuggers, and the job control of a shell"));
+            .remedy(Remedy::by_hand("Find out what stops it: check cgroup.freeze, debuggers, and the job control of a shell. kill -CONT continues it after a signal"));
         Looked::Found(vec![cause])
     }
 }

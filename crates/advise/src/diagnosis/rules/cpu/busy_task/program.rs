@@ -1,5 +1,5 @@
-//! Processes of one program that each take little from the server, and together more than that: a build, a script that starts one command after
-//! another. Most of them have ended by the time of a look at the process list.
+//! Processes of one program that each take little from the server, but much together: a build, or a script that starts one command after
+//! another. Most of them have ended before anybody looks at the process list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use super::{Took, waited_for};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::scene::{MATTERS, Scene};
 
-/// One process is not several.
+/// From this number of processes on they are added up.
 const AT_LEAST: usize = 2;
 
-/// Those of one name.
+/// The processes of one name.
 #[derive(Default)]
 struct Crowd<'a> {
     processes: usize,
     together: Took<'a>,
-    /// Of each of which it is known.
+    /// Their cgroups, as far as they are known.
     cgroups: BTreeSet<&'a str>,
-    /// Processes of which it is known.
+    /// How many of them have a known cgroup.
     of_known_cgroup: usize,
 }
 
@@ -66,7 +66,7 @@ fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
     }))
 }
 
-/// The cgroup that all of them are in, or all of which it is known, in words; `None` where they are in several, or in the root cgroup.
+/// In words, the cgroup of all of them, or of all whose cgroup is known; `None` if they are in several or in the root cgroup, or if none is known.
 fn in_cgroup(crowd: &Crowd<'_>) -> Option<String> {
     let cgroup = crowd.cgroups.first().filter(|path| **path != "/" && crowd.cgroups.len() == 1)?;
     Some(match crowd.of_known_cgroup {
@@ -83,7 +83,7 @@ mod tests {
     use crate::diagnosis::diagnose;
     use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
-    /// So many processes with these names, each of which took 0.5 % of a second from the server.
+    /// Processes with these names, each of which took 0.5 % of a second from the server.
     fn crowd(names: &[&str]) -> Situation {
         let pids = 900..;
         names
@@ -104,7 +104,7 @@ mod tests {
         assert!(cause.claim.starts_with("40 processes named cc1 run on CPU 1"), "{}", cause.claim);
         assert!(
             cause.remedies.iter().all(|remedy| remedy.setting.is_none()),
-            "a number of one of them is no help"
+            "the number of one of them would not help"
         );
         assert!(cause.share.unwrap() > 0.1, "{cause:?}");
     }
@@ -138,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn of_processes_whose_cgroup_is_not_known_none_is_said() {
+    fn no_cgroup_is_named_if_none_is_known() {
         let mut seen = crowd(&["cc1"; 40]);
         let of = |seen: &Situation| diagnose(seen).causes[0].evidence.join("; ");
-        assert!(!of(&seen).contains("cgroup"), "of none is it known: {}", of(&seen));
+        assert!(!of(&seen).contains("cgroup"), "none is known: {}", of(&seen));
         let tasks = |seen: &mut Situation, from: usize, cgroup: &str| {
             let tasks = &mut seen.account.as_mut().unwrap().tasks;
             tasks[from..].iter_mut().for_each(|task| task.cgroup = Some(cgroup.into()));
@@ -150,6 +150,6 @@ mod tests {
         let said = "37 of them are in cgroup /ci.slice; the cgroup of the others is not known";
         assert!(of(&seen).contains(said), "{}", of(&seen));
         tasks(&mut seen, 39, "/other");
-        assert!(!of(&seen).contains("cgroup"), "those that are known differ: {}", of(&seen));
+        assert!(!of(&seen).contains("cgroup"), "the known ones differ: {}", of(&seen));
     }
 }
