@@ -34,6 +34,10 @@ pub use rules::{Looked, OwnWork, Rule};
 pub use scene::Scene;
 pub use time::ServerTime;
 
+/// Time that was lost is noticeable from this share of the window on: 100 us a second. Below it a cause is none, though it may be a large share
+/// of the little that a nearly idle server did.
+const NOTICEABLE: f64 = 1e-4;
+
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Diagnosis {
@@ -104,7 +108,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
         take_requests(situation, &mut diagnosis);
         return diagnosis;
     };
-    let looked = rules::all().map(|rule| (rule.about().id, rule.examine(&scene)));
+    let looked = rules::all().map(|rule| (rule.about().id, noticeable(&scene, rule)));
     let mut diagnosis = gathered(situation, looked);
     give_way(&mut diagnosis.causes);
     consequences(&scene, &mut diagnosis.causes);
@@ -117,6 +121,20 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     diagnosis.futexes = situation.futexes.clone();
     diagnosis.time = Some(scene.time);
     diagnosis
+}
+
+/// What a rule finds, without what took next to nothing: a server that hardly wants a CPU has large shares of little time.
+fn noticeable(scene: &Scene<'_>, rule: &dyn Rule) -> Looked {
+    let of_all_time = rule.about().costs.is_share_of_all_time();
+    match rule.examine(scene) {
+        Looked::Found(mut causes) if !of_all_time => {
+            let took_ns = |share: f64| share * scene.time.active_ns();
+            let least_ns = NOTICEABLE * scene.time.window_ns;
+            causes.retain(|cause| cause.share.is_none_or(|share| took_ns(share) >= least_ns));
+            Looked::of(causes)
+        }
+        looked => looked,
+    }
 }
 
 /// The server's requests, or why they were not seen.

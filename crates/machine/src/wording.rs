@@ -43,8 +43,17 @@ pub fn percent_range(from: f64, to: f64) -> String {
 
 /// A rate with its digits in groups: `16,933/s`, `11/s`, `0.4/s`.
 pub fn per_second(rate: f64) -> String {
+    format!("{}/s", in_groups(rate))
+}
+
+/// The rate of things, which are named in the plural: `16,933 packets/s`.
+pub fn things_per_second(rate: f64, things: &str) -> String {
+    format!("{} {things}/s", in_groups(rate))
+}
+
+fn in_groups(rate: f64) -> String {
     if rate > 0.0 && rate < 9.95 {
-        return format!("{rate:.1}/s");
+        return format!("{rate:.1}");
     }
     let digits = format!("{rate:.0}");
     let mut grouped = String::new();
@@ -54,7 +63,7 @@ pub fn per_second(rate: f64) -> String {
         }
         grouped.push(digit);
     }
-    format!("{grouped}/s")
+    grouped
 }
 
 #[cfg(test)]
@@ -98,5 +107,6 @@ mod tests {
         assert_eq!(per_second(-100.0), "-100/s");
         assert_eq!(per_second(0.42), "0.4/s");
         assert_eq!(per_second(0.0), "0/s");
+        assert_eq!(things_per_second(16_933.2, "packets"), "16,933 packets/s");
     }
 }

@@ -1,7 +1,7 @@
 //! What is wrong with a machine, whoever runs on it: no server is named, so nothing is charged to anybody.
 
 use machine::Missing;
-use machine::wording::{per_second, percent};
+use machine::wording::{percent, things_per_second};
 use probe::Situation;
 use probe::account::{CpuAccount, Source};
 use serde::Serialize;
@@ -213,11 +213,12 @@ fn memory_pressure(about: &About, situation: &Situation) -> Looked {
         .remedy(Remedy::by_hand("Find the process or cgroup that is short: pinwise diagnose --process NAME; memory.pressure of each cgroup"));
     if let Some(swapped) = rate("pswpin") {
         cause = cause
-            .because(format!("{} pages come from swap", per_second(swapped)))
+            .because(format!("{} come from swap", things_per_second(swapped, "pages")))
             .figure("swapped_in_pages_per_s", swapped);
     }
     if let Some(stalls) = rate("allocstall") {
-        cause = cause.because(format!("{} allocations have to free memory first", per_second(stalls)));
+        cause =
+            cause.because(format!("{} have to free memory first", things_per_second(stalls, "allocations")));
     }
     Looked::Found(vec![cause])
 }

@@ -255,6 +255,20 @@ fn kernel_threads_are_put_together_by_kind() {
 }
 
 #[test]
+fn what_took_next_to_nothing_is_no_cause_though_it_is_a_large_share_of_what_an_idle_server_did() {
+    let took = |ns: u64| {
+        let mut seen = situation().taken_by("kworker/1:0", 8, true, ns);
+        let thread = &mut seen.account.as_mut().unwrap().threads[0];
+        thread.on_cpu.total_ns = SECOND / 1000;
+        thread.run_queue.total_ns = ns;
+        thread.asleep.total_ns = SECOND - SECOND / 1000 - ns;
+        causes(&seen)
+    };
+    assert!(took(20_000).is_empty(), "20 us of a second: {:?}", took(20_000));
+    assert_eq!(took(200_000), ["kernel-thread/kernel-thread:kworker"]);
+}
+
+#[test]
 fn softirqs_other_than_receiving_are_named_by_kind() {
     let seen = situation().interrupted_by(Source::SoftirqRcu, TENTH, 100);
     assert_eq!(causes(&seen)[0], "softirqs/interrupt:softirq_rcu");

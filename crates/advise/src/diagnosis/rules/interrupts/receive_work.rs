@@ -1,7 +1,7 @@
 //! Packets are received on the server's CPU.
 
 use machine::devices::{Device, DeviceKind, Queue};
-use machine::wording::{per_second, percent, plural};
+use machine::wording::{per_second, percent, plural, things_per_second};
 use machine::{CpuSet, Missing};
 use probe::account::Source;
 
@@ -268,7 +268,7 @@ fn of_somebody(scene: &Scene<'_>, taken: &Taken, share: f64, evidence: String) -
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
     let busiest = scene.interfaces().max_by(|a, b| a.1.total_cmp(&b.1));
     let through = busiest
-        .map(|(name, per_s)| format!("; {name} received {} packets", per_second(per_s)))
+        .map(|(name, per_s)| format!("; {name} received {}", things_per_second(per_s, "packets")))
         .unwrap_or_default();
     let claim = format!(
         "Packets of a card or of other processes are received on {word} {cpus}, where the server runs"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::Missing;
 use machine::devices::{Device, DeviceKind};
-use machine::wording::per_second;
+use machine::wording::things_per_second;
 use probe::account::Account;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -152,10 +152,10 @@ fn card<'a>(scene: &Scene<'a>, account: &Account) -> Result<Option<Used<'a>>, St
         return Err(format!("{} receives packets, but none of its interrupts was seen", card.name));
     }
     let evidence = format!(
-        "{} received packets ({}) and raised interrupts ({}); {} connections come from other hosts or namespaces",
+        "{} received {} and raised {}; {} connections come from other hosts or namespaces",
         card.name,
-        per_second(per_s),
-        per_second(scene.per_s(interrupts)),
+        things_per_second(per_s, "packets"),
+        things_per_second(scene.per_s(interrupts), "interrupts"),
         connections.from_elsewhere
     );
     Ok(Some(Used { device: card, per_s, evidence }))
@@ -176,8 +176,8 @@ fn disk<'a>(scene: &Scene<'a>, account: &Account) -> Option<Used<'a>> {
         device: disk,
         per_s,
         evidence: format!(
-            "the server is blocked on I/O, and {} interrupts of {} arrive at its CPUs",
-            per_second(per_s),
+            "the server is blocked on I/O, and {} of {} arrive at its CPUs",
+            things_per_second(per_s, "interrupts"),
             disk.name
         ),
     })

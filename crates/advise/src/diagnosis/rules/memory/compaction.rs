@@ -2,7 +2,7 @@
 
 use machine::Missing;
 use machine::kernel::tunables::chosen;
-use machine::wording::{per_second, percent};
+use machine::wording::{per_second, percent, things_per_second};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -77,9 +77,9 @@ fn cause(scene: &Scene<'_>, stalls: f64, waited: f64, own: f64) -> Cause {
     );
     let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
         .because(format!(
-            "tasks waited for memory for {} of the window (PSI); page faults: {} in the server, and {} for huge pages on the whole machine",
+            "tasks waited for memory for {} of the window (PSI); the server has {}, the whole machine {} for huge pages",
             percent(waited),
-            per_second(own),
+            things_per_second(own, "page faults"),
             per_second(huge_per_s)
         ))
         .figure("compact_stalls_per_s", stalls)

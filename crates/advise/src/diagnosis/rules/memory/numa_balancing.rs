@@ -1,7 +1,7 @@
 //! NUMA balancing moves pages, or provokes faults to see who uses them, at a rate that matters.
 
 use machine::Missing;
-use machine::wording::{per_second, percent};
+use machine::wording::{percent, things_per_second};
 use probe::account::Paging;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -96,12 +96,12 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
     let moved_per_s = scene.per_s(paging.numa_migrated_pages.unwrap_or(0));
     let claim = match storm {
         true => format!(
-            "NUMA balancing moves pages {}, and many of its faults still find them on another node: several nodes use them, or memory still follows a server that was moved",
-            per_second(moved_per_s)
+            "NUMA balancing moves {}, and many of its faults still find them on another node: several nodes use them, or memory still follows a server that was moved",
+            things_per_second(moved_per_s, "pages")
         ),
         false => format!(
-            "NUMA balancing provokes page faults {} to see who uses which memory",
-            per_second(faults_per_s)
+            "NUMA balancing provokes {} to see who uses which memory",
+            things_per_second(faults_per_s, "page faults")
         ),
     };
     let far = far_share(paging);
@@ -109,9 +109,9 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
         far.map(|far| format!(", {} of them on a page of another node", percent(far))).unwrap_or_default();
     let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
         .because(format!(
-            "such faults occur {} on the whole machine{found}; page faults of any kind occur {} in the server",
-            per_second(faults_per_s),
-            per_second(own_per_s)
+            "the whole machine has {}{found}; the server has {} of any kind",
+            things_per_second(faults_per_s, "such faults"),
+            things_per_second(own_per_s, "page faults")
         ))
         .figure("hint_faults_per_s", faults_per_s)
         .figure("migrated_pages_per_s", moved_per_s)

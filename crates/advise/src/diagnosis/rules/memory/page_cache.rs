@@ -1,6 +1,6 @@
 //! The server waits for files that it maps to be read.
 
-use machine::wording::{per_second, percent};
+use machine::wording::{percent, things_per_second};
 
 use super::swap::is_full;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -64,9 +64,9 @@ impl Rule for PageCache {
         };
         let cause = Cause::seen(ABOUT.id, subject, share, claim)
             .because(format!(
-                "blocked for {} of its time; {} major faults, most of them not from swap",
+                "blocked for {} of its time; {}, most of them not from swap",
                 percent(share),
-                per_second(per_s)
+                things_per_second(per_s, "major faults")
             ))
             .figure("major_faults_per_s", per_s)
             .remedy(Remedy::by_hand(remedy));

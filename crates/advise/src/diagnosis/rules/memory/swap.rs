@@ -1,7 +1,7 @@
 //! The server waits for its own memory to come back from swap.
 
 use machine::limits::memory_use::MemoryUse;
-use machine::wording::{per_second, percent};
+use machine::wording::{percent, things_per_second};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -50,9 +50,9 @@ impl Rule for Swap {
         }
         let per_s = scene.per_s(faults);
         let evidence = format!(
-            "blocked for {} of the time in which it tried to run; {} major faults",
+            "blocked for {} of the time in which it tried to run; {}",
             percent(share),
-            per_second(per_s)
+            things_per_second(per_s, "major faults")
         );
         let full = scene.situation.memory.iter().find(|memory| is_full(memory));
         let cause = match full {

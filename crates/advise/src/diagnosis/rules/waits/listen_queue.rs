@@ -1,6 +1,6 @@
 //! Connections come in faster than the server accepts them.
 
-use machine::wording::per_second;
+use machine::wording::{per_second, things_per_second};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -65,7 +65,7 @@ impl Rule for ListenQueue {
                 100.0 * again / sent
             );
             let cause = Cause::possible(ABOUT.id, Subject::Interface { name: "TCP".into() }, claim)
-                .because(format!("{} of {} segments", per_second(again), per_second(sent)))
+                .because(format!("{} of {}", per_second(again), things_per_second(sent, "segments")))
                 .figure("retransmitted_share", again / sent)
                 .remedy(Remedy::by_hand(
                     "Check for drops at the card (ethtool -S), in the backlog (softnet_stat), and on the path",

@@ -1,6 +1,6 @@
 //! Threads of the server wait for each other at a lock of its own.
 
-use machine::wording::{per_second, percent};
+use machine::wording::{percent, things_per_second};
 use probe::account::SleepReason;
 use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
 use study::observed_blocks::lock_waits::MUCH;
@@ -116,10 +116,10 @@ fn lock(scene: &Scene<'_>, futex: &Futex, share: f64, idle: f64) -> Cause {
         scene.time.threads
     );
     let mean_us = released_ns / futex.released.count as f64 / 1e3;
-    let rate = per_second(scene.per_s(futex.released.count));
+    let rate = things_per_second(scene.per_s(futex.released.count), "waits");
     let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
         .because(format!(
-            "at {:#x}{place}: {rate} waits of {mean_us:.0} us each{}{}",
+            "at {:#x}{place}: {rate}, {mean_us:.0} us each on average{}{}",
             futex.address,
             futex.stacks.first().map_or(String::new(), by_whom),
             meanwhile(asleep, waiting)
@@ -287,7 +287,10 @@ mod tests {
         let cause = cause(mutex(900));
         assert!(cause.claim.contains("2 threads") && cause.claim.contains("one mutex"), "{}", cause.claim);
         assert_eq!(cause.share, Some(0.5));
-        assert_eq!(cause.evidence[0], "at 0x7f00 in [heap]: 1,000/s waits of 1000 us each, in fetch");
+        assert_eq!(
+            cause.evidence[0],
+            "at 0x7f00 in [heap]: 1,000 waits/s, 1000 us each on average, in fetch"
+        );
     }
 
     #[test]
