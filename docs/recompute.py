@@ -5,7 +5,7 @@
     python3 docs/recompute.py CASE --print      shows what was computed; needs no evidence.json
 
 Nothing of pinwise is used: only study.toml (the arms, margin and level), trials.jsonl (the figures) and SciPy. What is
-computed is told in docs/study.md: within each complete block the log ratio of an arm to its reference; over the blocks
+computed is described in docs/study.md: within each complete block the log ratio of an arm to its reference; over the blocks
 Wilcoxon's signed-rank test against the margin on either side, the Hodges-Lehmann estimate with its exact interval, Holm over each
 family, two one-sided tests for "equal". Where the figure is a quantile of latency: the quantile over all requests of each arm from the
 histograms of the trials, and its BCa interval over whole blocks. Estimates of those have to be the same; the samples of blocks are drawn

@@ -1,4 +1,4 @@
-//! `--blocks +6`: how many blocks are added to a case.
+//! `--blocks +12`: how many blocks are added to a case.
 
 use std::str::FromStr;
 
@@ -14,11 +14,11 @@ impl FromStr for MoreBlocks {
         match text.strip_prefix('+') {
             Some(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => number(digits)
                 .map(MoreBlocks)
-                .ok_or_else(|| "add at least one block, as in --blocks +6".to_string()),
-            Some(_) => Err("write a number after the plus, as in --blocks +6".into()),
+                .ok_or_else(|| "add at least one block, as in --blocks +12".to_string()),
+            Some(_) => Err("write a number after the plus, as in --blocks +12".into()),
             None => Err(match number(text) {
                 Some(blocks) => format!("blocks can only be added; write --blocks +{blocks} to add {blocks}"),
-                None => "write the number of blocks to add, as in --blocks +6".into(),
+                None => "write the number of blocks to add, as in --blocks +12".into(),
             }),
         }
     }
@@ -34,7 +34,7 @@ mod tests {
         let why = |text: &str| text.parse::<MoreBlocks>().unwrap_err();
         assert!(why("6").contains("write --blocks +6 to add 6"));
         for text in ["+0", "+", "++6", "+-6", "-6", "six", "", "+99999999999999999999"] {
-            assert!(why(text).contains("as in --blocks +6"), "{text}");
+            assert!(why(text).contains("as in --blocks +12"), "{text}");
         }
     }
 }

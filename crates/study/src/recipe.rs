@@ -69,7 +69,8 @@ pub struct Budget {
     pub warm_up_cap_s: f64,
     /// A trial that has not ended after this long has failed, s.
     pub trial_timeout_s: f64,
-    /// Blocks after which it is looked whether everything is decided; the error is split over them. None: only at the end.
+    /// Blocks after which it is checked whether everything is decided; the error is split over them. Empty: at the end only, and, if
+    /// `blocks` is not given either, once after five sevenths of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<usize>,
     /// How often a trial is run at most until one is neither disturbed nor failed.
@@ -243,7 +244,7 @@ impl Default for Recipe {
             better: None,
             seed: None,
             samples_per_s: 10.0,
-            // Enough that the server, not the client, is the limit: docs/study.md has the measurement.
+            // Enough that the server, not the client, is the limit: measured in crates/load/src/drive/mod.rs.
             work_us: load::string::work::DEFAULT_WORK_US,
             load_cpus: None,
             baseline: Place::default(),

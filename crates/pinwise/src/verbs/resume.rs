@@ -19,7 +19,7 @@ use crate::{interrupt, reboots, server_host};
 #[command(after_help = "\
 Examples:
   pinwise undo && pinwise resume cases/string-server-1      after a kill -9 in the middle of a trial
-  pinwise resume cases/string-server-1 --blocks +6          add six blocks, if the answer is undecided
+  pinwise resume cases/string-server-1 --blocks +12         add twelve blocks, if the answer is undecided
   pinwise resume cases/boots-1                              after the reboot that a study of boot parameters asked for")]
 pub struct Args {
     /// The case folder

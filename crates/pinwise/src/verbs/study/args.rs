@@ -149,7 +149,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     pub(super) blocks: Option<usize>,
     /// Number of additional, observed blocks, in which the kernel accounts for the server's time. They explain differences (pinwise
-    /// explain) but do not decide. 0: none. Without it: 6, or as many as the study has blocks if that is fewer. Needs root and eBPF
+    /// explain) but do not decide. 0: none. Without it: 6; none if the study has fewer blocks, or goes across boots. Needs root and eBPF
     #[arg(long, value_name = "N")]
     pub(super) observed: Option<usize>,
     /// Length of the measured window of a trial, s
