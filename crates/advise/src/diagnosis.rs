@@ -24,7 +24,7 @@ use probe::pmu::Work;
 use probe::stacks::Profile;
 use serde::Serialize;
 
-pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
+pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, ShareOf, Subject};
 pub use limit::Limit;
 use machine_wide::MachineRule;
 pub use machine_wide::MachineTime;
@@ -125,9 +125,9 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
 
 /// What a rule finds, without what took next to nothing: a server that hardly wants a CPU has large shares of little time.
 fn noticeable(scene: &Scene<'_>, rule: &dyn Rule) -> Looked {
-    let of_all_time = rule.about().costs.is_share_of_all_time();
-    match rule.examine(scene) {
-        Looked::Found(mut causes) if !of_all_time => {
+    let share_of = rule.about().costs.share_of();
+    match of_time(share_of, rule.examine(scene)) {
+        Looked::Found(mut causes) if share_of == ShareOf::ActiveTime => {
             let took_ns = |share: f64| share * scene.time.active_ns();
             let least_ns = NOTICEABLE * scene.time.window_ns;
             causes.retain(|cause| cause.share.is_none_or(|share| took_ns(share) >= least_ns));
@@ -135,6 +135,13 @@ fn noticeable(scene: &Scene<'_>, rule: &dyn Rule) -> Looked {
         }
         looked => looked,
     }
+}
+
+/// The same with causes whose shares are of this time.
+fn of_time(share_of: ShareOf, looked: Looked) -> Looked {
+    let Looked::Found(mut causes) = looked else { return looked };
+    causes.iter_mut().for_each(|cause| cause.share_of = share_of);
+    Looked::Found(causes)
 }
 
 /// The server's requests, or why they were not seen.
@@ -147,7 +154,8 @@ fn take_requests(situation: &Situation, diagnosis: &mut Diagnosis) {
 
 /// Judges one window of a machine, whoever runs on it.
 pub fn diagnose_machine(situation: &Situation) -> Diagnosis {
-    let looked = of_machines().map(|rule| (rule.about.id, rule.examine(situation)));
+    let looked = of_machines()
+        .map(|rule| (rule.about.id, of_time(rule.about.costs.share_of(), rule.examine(situation))));
     let mut diagnosis = gathered(situation, looked);
     cause::rank(&mut diagnosis.causes);
     diagnosis.machine = MachineTime::of(situation);

@@ -142,13 +142,29 @@ impl Remedy {
     }
 }
 
+/// Of which time the share of a cause is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareOf {
+    /// The time in which the server's threads that worked tried to make progress: all but sleep.
+    #[default]
+    ActiveTime,
+    /// All time of these threads: causes of sleep.
+    AllTime,
+    /// The window: causes of the machine as a whole.
+    Window,
+}
+
 /// Something that costs the server time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
     /// What it is known by.
     pub id: CauseId,
-    /// Share of the time that the rule's [`Costs`](super::rules::Costs) names, 0 to 1; `None` where it is not known.
+    /// Share of the time that `share_of` names, 0 to 1; `None` where it is not known.
     pub share: Option<f64>,
+    /// Of which time shares are.
+    #[serde(default)]
+    pub share_of: ShareOf,
     /// The most that it can be of that time, where only this is known; trials of a study are compared by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_at_most: Option<f64>,
@@ -172,6 +188,7 @@ impl Cause {
         Self {
             id: CauseId { rule: rule.into(), subject },
             share: Some(share),
+            share_of: ShareOf::default(),
             share_at_most: None,
             certainty: Certainty::Seen,
             claim: claim.into(),

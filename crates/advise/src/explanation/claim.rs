@@ -12,7 +12,7 @@ use super::diagnosed_trials::{Found, largest};
 use super::waterfall::{Change, MATTERS};
 use crate::diagnosis::cause::tier;
 use crate::diagnosis::rules::Costs;
-use crate::diagnosis::{Cause, CauseId, Remedy, Subject, about};
+use crate::diagnosis::{Cause, CauseId, Remedy, ShareOf, Subject, about};
 
 /// How far a claim about two arms can be relied on; the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -187,8 +187,8 @@ impl Scaled<'_> {
 
     /// What a cause's share is of.
     fn time_of(&self, id: &CauseId) -> f64 {
-        let is_of_all = about(&id.rule).is_some_and(|about| about.costs.is_share_of_all_time());
-        if is_of_all { self.wall } else { self.active }
+        let share_of = about(&id.rule).map(|about| about.costs.share_of());
+        if share_of == Some(ShareOf::AllTime) { self.wall } else { self.active }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
 
-use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, about, abouts};
+use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, ShareOf, abouts};
 use machine::{Setting, wording};
 
 use crate::account::changed_cpus;
@@ -235,11 +235,10 @@ fn cost(cause: &Cause, time: Option<&ServerTime>) -> String {
     let (Some(share), Certainty::Seen) = (cause.share, cause.certainty) else {
         return "cost not measured".into();
     };
-    let is_of_all = about(&cause.id.rule).is_some_and(|about| about.costs.is_share_of_all_time());
-    let of = match (time.is_some_and(slept_much), is_of_all) {
-        (false, _) => "",
-        (true, true) => " of all time",
-        (true, false) => " of its active time",
+    let of = match (time.is_some_and(slept_much), cause.share_of) {
+        (false, _) | (_, ShareOf::Window) => "",
+        (true, ShareOf::AllTime) => " of all time",
+        (true, ShareOf::ActiveTime) => " of its active time",
     };
     format!("{}{of}", percent(share))
 }
@@ -381,7 +380,10 @@ mod tests {
 
     #[test]
     fn shares_of_a_server_that_slept_much_say_of_which_time_they_are() {
-        let asleep = Cause::seen("slow-client", Subject::Process { pid: 9 }, 0.93, "its client is busy");
+        let asleep = Cause {
+            share_of: ShareOf::AllTime,
+            ..Cause::seen("slow-client", Subject::Process { pid: 9 }, 0.93, "its client is busy")
+        };
         let with = |time: ServerTime| {
             let causes = vec![asleep.clone(), hog(7)];
             let diagnosis = Diagnosis { time: Some(time), causes, ..Diagnosis::default() };

@@ -3,7 +3,7 @@
 use machine::Missing;
 use serde::Serialize;
 
-use crate::diagnosis::cause::Cause;
+use crate::diagnosis::cause::{Cause, ShareOf};
 use crate::diagnosis::scene::Scene;
 
 /// What a rule is, for `pinwise list rules` and docs/causes.md.
@@ -38,10 +38,13 @@ pub enum Costs {
 }
 
 impl Costs {
-    /// Whether the share of a cause is one of all time of the threads that worked: a server that sleeps does not try to go on. Any other is
-    /// one of the time in which it tried to.
-    pub fn is_share_of_all_time(self) -> bool {
-        self == Self::Asleep
+    /// Of which time the share of a cause is one: a server that sleeps does not try to make progress.
+    pub fn share_of(self) -> ShareOf {
+        match self {
+            Self::Asleep => ShareOf::AllTime,
+            Self::Machine => ShareOf::Window,
+            Self::CpuAccess | Self::Quota | Self::Blocked | Self::OwnTime => ShareOf::ActiveTime,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A diagnosis in words.
 
-use advise::diagnosis::{CauseId, Certainty, Remedy};
+use advise::diagnosis::{CauseId, Certainty, Remedy, ShareOf};
 use machine::Fault;
 use report::number;
 use serde::Deserialize;
@@ -39,6 +39,8 @@ pub struct Judged {
 struct Cause {
     id: CauseId,
     share: Option<f64>,
+    #[serde(default)]
+    share_of: ShareOf,
     share_at_most: Option<f64>,
     certainty: Certainty,
     claim: String,
@@ -123,6 +125,7 @@ pub fn summary(document: &Value) -> Value {
     let of_causes = [
         "id",
         "share",
+        "share_of",
         "share_at_most",
         "certainty",
         "claim",
@@ -158,9 +161,14 @@ impl Judged {
 
 impl Cause {
     fn words(&self, rank: usize) -> String {
+        let of = match self.share_of {
+            ShareOf::ActiveTime => "of its active time",
+            ShareOf::AllTime => "of all time",
+            ShareOf::Window => "of the window",
+        };
         let cost = match (self.share, self.share_at_most) {
-            (Some(share), _) => format!("costs {}", number::share(share)),
-            (None, Some(share)) => format!("costs at most {}", number::share(share)),
+            (Some(share), _) => format!("costs {} {of}", number::share(share)),
+            (None, Some(share)) => format!("costs at most {} {of}", number::share(share)),
             (None, None) => "its cost is not known".into(),
         };
         let certainty = match self.certainty {
@@ -227,7 +235,7 @@ mod tests {
         let said = of(&document).unwrap();
         assert!(said.words.contains("Limit: CPU"), "{}", said.words);
         assert!(said.words.contains(
-            "1. busy-task/process:7 [seen; costs 12 %] backup had its CPU. Remedy: Move backup away"
+            "1. busy-task/process:7 [seen; costs 12 % of its active time] backup had its CPU. Remedy: Move backup away"
         ));
         assert!(said.words.contains("2. low-clock/cpu:3 [possible; its cost is not known]"));
         assert!(

@@ -88,10 +88,14 @@ function draw(found) {
   return [head, all, own, cost, missingList(missing)];
 }
 
+// Of which time the share of a cause is one, after the share.
+const SHARE_OF = { active_time: " of its active time", all_time: " of all time", window: " of the window" };
+
 // A cause with its evidence and remedies; also that of a study, as its example.
-export function cause({ claim, share: part, share_at_most: most, evidence, remedies }) {
+export function cause({ claim, share: part, share_of: time, share_at_most: most, evidence, remedies }) {
   const isKnown = typeof part === "number" || typeof most === "number";
-  const size = typeof part === "number" ? share(part) : `at most ${share(most)}`;
+  const of = SHARE_OF[time] ?? "";
+  const size = typeof part === "number" ? `${share(part)}${of}` : `at most ${share(most)}${of}`;
   return element(
     "li",
     {},
