@@ -246,14 +246,21 @@ pub(crate) fn tier(share: Option<f64>) -> u8 {
     }
 }
 
+/// What a cause costs, or that it costs little, though it is not known how much.
+fn known_cost(cause: &Cause) -> Option<f64> {
+    match cause.certainty {
+        Certainty::Seen => Some(cause.share.unwrap_or(0.0)),
+        Certainty::Possible => cause.share_at_most.filter(|most| *most < SMALL),
+    }
+}
+
 /// What costs most first; then what costs something that is not known; then what costs little. What follows from another cause comes after
 /// those that stand for themselves.
 pub(crate) fn rank(causes: &mut [Cause]) {
     causes.sort_by(|a, b| {
-        let cost = |cause: &Cause| cause.share.unwrap_or(0.0);
-        let seen = |cause: &Cause| (cause.certainty == Certainty::Seen).then(|| cost(cause));
-        tier(seen(a))
-            .cmp(&tier(seen(b)))
+        let cost = |cause: &Cause| known_cost(cause).unwrap_or(0.0);
+        tier(known_cost(a))
+            .cmp(&tier(known_cost(b)))
             .then(a.follows_from.is_some().cmp(&b.follows_from.is_some()))
             .then(cost(b).total_cmp(&cost(a)))
             .then_with(|| a.id.cmp(&b.id))
@@ -270,7 +277,8 @@ mod tests {
         let mut follows = seen("d", 0.9);
         follows.follows_from = Some(seen("b", 0.0).id);
         let mut causes = vec![
-            Cause::possible("c", Subject::Server, ""),
+            Cause::possible("f", Subject::Server, "").at_most(0.01),
+            Cause::possible("c", Subject::Server, "").at_most(0.5),
             follows,
             seen("e", 0.02),
             seen("a", 0.1),
@@ -278,7 +286,7 @@ mod tests {
         ];
         rank(&mut causes);
         let order: Vec<&str> = causes.iter().map(|cause| cause.id.rule.as_str()).collect();
-        assert_eq!(order, ["b", "a", "d", "c", "e"]);
+        assert_eq!(order, ["b", "a", "d", "c", "e", "f"]);
     }
 
     #[test]

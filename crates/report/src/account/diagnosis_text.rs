@@ -230,17 +230,19 @@ fn slept_much(time: &ServerTime) -> bool {
     time.wall_ns > 0.0 && time.active_ns() < ACTIVE * time.wall_ns
 }
 
-/// What a cause cost: `49 %`; of a server that slept much `5.5 % of its active time`, `93 % of all time`.
+/// What a cause cost: `49 %`, `at most 2.7 %`; of a server that slept much `5.5 % of its active time`, `93 % of all time`.
 fn cost(cause: &Cause, time: Option<&ServerTime>) -> String {
-    let (Some(share), Certainty::Seen) = (cause.share, cause.certainty) else {
-        return "cost not measured".into();
+    let (at_most, share) = match (cause.share, cause.certainty, cause.share_at_most) {
+        (Some(share), Certainty::Seen, _) => ("", share),
+        (_, _, Some(share)) => ("at most ", share),
+        _ => return "cost not measured".into(),
     };
     let of = match (time.is_some_and(slept_much), cause.share_of) {
         (false, _) | (_, ShareOf::Window) => "",
         (true, ShareOf::AllTime) => " of all time",
         (true, ShareOf::ActiveTime) => " of its active time",
     };
-    format!("{}{of}", percent(share))
+    format!("{at_most}{}{of}", percent(share))
 }
 
 fn cause(

@@ -1,6 +1,7 @@
 //! Interrupt lines, the busiest first: a dozen on the map, all of them in full.
 
 use machine::irqs::Irq;
+use machine::wording::plural;
 use machine::{CpuSet, Machine};
 
 use crate::grid::{self, Side};
@@ -27,8 +28,9 @@ pub(super) fn section(machine: &Machine) -> String {
         (1, 0) => "  and 1 line that has not come, or whose count is not known\n".into(),
         (n, 0) => format!("  and {n} lines that have not come, or whose counts are not known\n"),
         (n, sum) => format!(
-            "  and {n} more, {} interrupts in all (pinwise map --irqs)\n",
-            number::grouped(sum as f64, 0)
+            "  and {n} more, {} {} in all (pinwise map --irqs)\n",
+            number::grouped(sum as f64, 0),
+            plural("interrupt", sum)
         ),
     };
     match came.is_empty() {
