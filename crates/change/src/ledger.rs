@@ -301,7 +301,7 @@ fn undated(path: &Path, acts: usize) -> Fault {
     let cause = match acts {
         0 => "it is empty or damaged: what was changed is not known".to_string(),
         acts => format!(
-            "its first line is missing or damaged: whether its {acts} acts are of this boot is not known"
+            "its first line is missing or damaged: it is not known whether its {acts} acts are of this boot"
         ),
     };
     let remedy = "check it; if its acts are of this boot, 'pinwise undo --force --session ID' undoes them, and puts the file aside";

@@ -7,14 +7,14 @@ use crate::verbs;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    success, also when a study finds no difference
-  1    the answer is no (a finding was not proved, an expectation does not hold, something was not undone)
-  2    usage: unknown key or flag, malformed value, CPU that does not exist
+  1    the answer is no (a finding was not proved, an expectation does not hold, captures differ, something was not undone)
+  2    usage: an unknown key or flag, a malformed value, a CPU that does not exist
   3    permission denied
   4    the machine does not have what was requested
   5    the server or the load failed
   6    reading or writing files failed (disk full, malformed case)
   7    the study continues after a reboot: reboot, then pinwise resume CASE
-  8    too few trials to decide whether an expectation holds (pinwise study --expect)
+  8    the trials cannot decide whether an expectation holds (pinwise study --expect)
   130  stopped by a signal (Ctrl-C, SIGTERM, a closed terminal); the machine is restored
 
 pinwise works without root, and reports what it could not see or do.
@@ -48,7 +48,7 @@ pub enum Verb {
     Study(Box<verbs::study::Args>),
     /// Measure how quiet each CPU is, and what disturbs it
     Noise(verbs::noise::Args),
-    /// Continue a study that was stopped or killed, in the same order
+    /// Continue a study that was stopped or killed, or add blocks to one
     Resume(verbs::resume::Args),
     /// Explain what makes a placement slow; --prove moves the cause and measures again
     Explain(verbs::explain::Args),

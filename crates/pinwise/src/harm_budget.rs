@@ -27,6 +27,6 @@ pub fn in_words(case: &Case) -> Option<String> {
         None => "not counted".into(),
     };
     Some(format!(
-        "{guards}; in other arms than the baseline at most {most} may be slower than they allow; so far {so_far}"
+        "{guards}; in arms other than the baseline, at most {most} may be slower than they allow; so far {so_far}"
     ))
 }

@@ -79,7 +79,12 @@ fn raised_by(signal: i32) -> Result<Arc<AtomicBool>, Fault> {
 }
 
 fn cannot_heed(signal: i32, e: &std::io::Error) -> Fault {
-    Fault::new(Class::MachineLacks, format!("signal {signal}"), e, "report this as a bug of pinwise")
+    Fault::new(
+        Class::MachineLacks,
+        format!("signal {signal}"),
+        e,
+        "this is a bug in pinwise; please report it",
+    )
 }
 
 /// The signals that ask to end.

@@ -49,7 +49,7 @@ pub fn announce(case: &Case, by_itself: bool) {
     let who = match by_itself {
         true => {
             format!(
-                "pinwise reboots it {all} times, and once more if the kernel then has parameters of the study; to stop it: systemctl stop \
+                "pinwise reboots it {all} times, and once more at the end if the kernel then has parameters of the study; to stop it: systemctl stop \
                  pinwise-resume"
             )
         }

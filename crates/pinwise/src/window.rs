@@ -30,11 +30,11 @@ pub fn length(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
     let found = units.iter().find_map(|(unit, s)| text.strip_suffix(unit).map(|number| (number, *s)));
     let (number, unit_s) = found.unwrap_or((text, 1.0));
-    let number: f64 = number.parse().map_err(|e| format!("{e}: give a time, as 10s, 200ms or 5m"))?;
+    let number: f64 = number.parse().map_err(|e| format!("{e}: give a time such as 10s, 200ms or 5m"))?;
     let seconds = number * unit_s;
     match seconds > 0.0 && seconds <= LONGEST_S {
         true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(format!("choose above 0, to {LONGEST_S} s")),
+        false => Err(format!("choose more than 0, and at most {LONGEST_S} s")),
     }
 }
 

@@ -302,6 +302,6 @@ fn flags_of_watch_that_mean_nothing_are_refused() {
 
 #[test]
 fn distances_of_one_cpu_are_refused() {
-    let words = ["--cores --cpu 0", "only one was named", "two CPUs or more"];
+    let words = ["--cores --cpu 0", "only one was named", "two or more CPUs"];
     Place::new().refuses(&["noise", "--cores", "--cpu", "0"], 2, &words);
 }

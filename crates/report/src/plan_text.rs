@@ -29,15 +29,16 @@ fn summary(settings: &[Foreseen]) -> String {
     let already = settings.iter().filter(|setting| setting.already).count();
     let faults = settings.iter().filter(|setting| setting.fault.is_some()).count();
     let mut text = format!(
-        "\n{} of {} settings would be made, by {acts} acts",
+        "\n{} of {} would be changed, in {}",
         settings.len() - already - faults,
-        settings.len()
+        counted(settings.len(), "setting"),
+        counted(acts, "act")
     );
     if already > 0 {
-        text += &format!("; {already} so already");
+        text += &format!("; {already} in force already");
     }
     if faults > 0 {
-        text += &format!("; {faults} cannot be made");
+        text += &format!("; {faults} cannot be changed");
     }
     text + ". Nothing was touched.\n"
 }
@@ -50,7 +51,7 @@ pub fn foreseen_kept(placed: &[ActForeseen], not_kept: &[NotKept], style: Style)
     let mut page = Page {
         root: true,
         width: style.width.clamp(60, 160),
-        text: String::from("\nKept, so that it outlives a restart:\n"),
+        text: String::from("\nKept, so that it survives a reboot:\n"),
     };
     for act in placed {
         page.line("file", &format!("{} ({})", act.call, act.new));
@@ -80,7 +81,7 @@ impl Page {
         setting.planned.reason.iter().for_each(|reason| self.line("why", reason));
         setting.planned.evidence.iter().for_each(|evidence| self.line("measured", evidence));
         if !self.root && setting.may_set == Some(MaySet::Root) {
-            self.line("note", "root alone may set it");
+            self.line("note", "only root may set it");
         }
         setting.fault.iter().for_each(|fault| self.line("CANNOT", &fault.to_string()));
         for act in setting.acts.iter().take(ACTS_SHOWN) {
@@ -95,7 +96,7 @@ impl Page {
         if !setting.acts.is_empty() {
             self.line("owner", setting.owner);
             for owner in &setting.runs_here {
-                self.line("RUNS HERE", &format!("{owner} may set it anew"));
+                self.line("RUNS HERE", &format!("{owner} may overwrite it"));
             }
             self.line("risk", setting.risk);
         }
@@ -113,10 +114,10 @@ fn shown(value: &str) -> &str {
     if value.is_empty() { "(empty)" } else { value }
 }
 
-/// A setting that may not stay, and who may set it anew, on one line.
+/// A setting that may not stay, and who may overwrite it, on one line.
 pub fn not_left_alone(kept: &NotLeftAlone) -> String {
     let (knob, target) = (&kept.setting.knob, &kept.setting.target);
-    let line = format!("{knob} of {target} may be set anew by {}, which runs here", kept.by.join(" and "));
+    let line = format!("{knob} of {target} may be overwritten by {}, which runs here", kept.by.join(" and "));
     visible::one_line(&line).into_owned()
 }
 
@@ -154,7 +155,7 @@ pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
         format!("{} in force (session {})", counted(applied.acts_in_force, "act"), applied.session);
     match applied.left_out().count() {
         0 => text += "\n",
-        left_out => text += &format!("; {left_out} settings left out\n"),
+        left_out => text += &format!("; {} left out\n", counted(left_out, "setting")),
     }
     text += &stuck;
     text += &kept(applied);
@@ -168,7 +169,7 @@ pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
     text
 }
 
-/// What outlives a restart, and what only a restart puts in force.
+/// What survives a reboot, and what only a reboot or a restart of a service puts in force.
 fn kept(applied: &Applied) -> String {
     let placed = applied.placed.iter().map(|receipt| format!("Kept by {}", receipt.object));
     let not_kept = applied.not_kept.iter().map(|not_kept| Fault::from(not_kept.clone()).to_string());
@@ -176,7 +177,8 @@ fn kept(applied: &Applied) -> String {
         placed.chain(not_kept.map(|line| visible::one_line(&line).into_owned() + "\n")).collect();
     let boots = |done: &&SettingDone| done.setting.knob == BOOT_PARAMETERS && !done.acts.is_empty();
     if applied.settings.iter().any(|done| boots(&done)) {
-        text += "Boot parameters take effect when you restart the machine; 'pinwise rehearse' tries them before\n";
+        text +=
+            "Boot parameters take effect when you reboot the machine; 'pinwise rehearse' tries them first\n";
     }
     let starts = |done: &&SettingDone| done.setting.knob.starts_with("unit-") && !done.acts.is_empty();
     for done in applied.settings.iter().filter(starts) {
@@ -232,27 +234,27 @@ mod tests {
         );
         for words in [
             "1  swappiness of machine: 60 -> 1",
-            "root alone may set it",
-            "RUNS HERE tuned (process 7) may set it anew",
+            "only root may set it",
+            "RUNS HERE tuned (process 7) may overwrite it",
             "was 30 when the plan was made",
             "write '1' to /proc/sys/vm/swappiness (now 60)",
             "and 2 more",
             "owner     tuned",
             "CANNOT    swappiness: is not there",
-            "1 of 3 settings would be made, by 10 acts; 1 so already; 1 cannot be made. Nothing was touched.",
+            "1 of 3 settings would be changed, in 10 acts; 1 in force already; 1 cannot be changed. Nothing was touched.",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
     }
     #[test]
-    fn who_may_set_it_anew_is_on_one_line() {
+    fn who_may_overwrite_it_is_on_one_line() {
         let setting =
             machine::Setting { knob: "swappiness".into(), target: "machine".into(), value: "1".into() };
         let by = vec!["tuned (process 4)".to_string(), "x\ny (process 5)".to_string()];
         let line = not_left_alone(&NotLeftAlone { setting, by });
         assert!(
-            line.starts_with("swappiness of machine may be set anew by tuned (process 4) and "),
+            line.starts_with("swappiness of machine may be overwritten by tuned (process 4) and "),
             "{line}"
         );
         assert_eq!(line.lines().count(), 1);

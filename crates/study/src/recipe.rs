@@ -350,14 +350,16 @@ impl Recipe {
 
     /// The recipe as TOML.
     pub fn to_toml(&self) -> Result<String, Fault> {
-        toml::to_string_pretty(self)
-            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a bug of pinwise"))
+        toml::to_string_pretty(self).map_err(|e| {
+            Fault::new(Class::Storage, "recipe", e, "this is a bug in pinwise; please report it")
+        })
     }
 
     /// The recipe by its keys.
     fn as_value(&self) -> Result<toml::Value, Fault> {
-        toml::Value::try_from(self)
-            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a bug of pinwise"))
+        toml::Value::try_from(self).map_err(|e| {
+            Fault::new(Class::Storage, "recipe", e, "this is a bug in pinwise; please report it")
+        })
     }
 
     /// Whether it says of any trial which words its kernel is booted with.

@@ -111,12 +111,12 @@ impl Operation for CgroupMembership<'_> {
                 "choose a cgroup below it, or one with more CPUs",
             )),
             Some(libc::EOPNOTSUPP) => Some(Refusal::unavailable(
-                "the cgroup lies in a tree of threads, which takes no whole process (cgroup.type)",
+                "the cgroup is in a threaded subtree, which takes no whole process (cgroup.type)",
                 "choose a cgroup whose cgroup.type is domain",
             )),
             Some(libc::EINVAL) => Some(Refusal::unavailable(
                 "kernel threads that are pinned stay where they are, and real-time threads need run time in the cgroup (cpu.rt_runtime_us)",
-                "leave kernel threads; give the cgroup real-time run time first",
+                "leave kernel threads where they are; give the cgroup real-time run time first",
             )),
             Some(libc::ENODEV) => Some(Refusal::unavailable(
                 "the cgroup is being removed",

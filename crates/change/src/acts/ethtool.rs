@@ -134,11 +134,11 @@ impl Operation for DriverSetting<'_> {
             ),
             Some(libc::EOPNOTSUPP | ENOTSUPP) => Refusal::unavailable(
                 "the interface's driver cannot do it, or not all of it",
-                "name only what 'ethtool -l', '-c' and '-k' show of it, or leave it",
+                "name only what 'ethtool -l', '-c' and '-k' show of it, or leave it out",
             ),
             Some(libc::EINVAL | libc::ERANGE) => Refusal::usage(
                 "the driver does not take these values (together)",
-                "set an adaptive switch off before its figures; for channels see RSS tables and XDP programs; the kernel log may say why",
+                "switch adaptive coalescing off before setting its figures; for channels, check RSS tables and XDP; the kernel log may say why",
             ),
             Some(libc::EBUSY | libc::EAGAIN) => Refusal::unavailable(
                 "the driver cannot do it at the moment: its link is up, it is being reset, or something holds its queues (XDP)",

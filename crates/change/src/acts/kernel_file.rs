@@ -219,8 +219,8 @@ impl KernelFile<'_> {
             }
             libc::EBUSY if self.path.ends_with("energy_performance_preference") => {
                 Some(Refusal::unavailable(
-                    "with the governor performance the kernel holds this at performance",
-                    "set the knob frequency-governor to another one first",
+                    "under the governor performance the kernel keeps this at performance",
+                    "set the knob frequency-governor to another governor first",
                 ))
             }
             _ => None,
@@ -236,12 +236,12 @@ fn of_cpuset(errno: i32) -> Option<Refusal> {
             "narrow the cpusets below it first; move the deadline threads away",
         )),
         libc::ENOSPC => Some(Refusal::usage(
-            "there are processes in the cgroup, so that the set may not become empty",
+            "there are processes in the cgroup, so the set must not become empty",
             "name at least one that is online, or move the processes away first",
         )),
         libc::EINVAL => Some(Refusal::usage(
-            "the kernel rejects this set: part of it does not exist, or is exclusive to a cpuset beside it",
-            "choose from the set of the cgroup above it, without what cpuset.cpus.exclusive of others has",
+            "the kernel rejects this set: part of it does not exist, or is exclusive to a sibling cpuset",
+            "choose from the set of the cgroup above it, without what others have in cpuset.cpus.exclusive",
         )),
         _ => None,
     }

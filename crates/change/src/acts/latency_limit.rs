@@ -83,7 +83,7 @@ impl Operation for LatencyLimit {
         is_missing(error).then(|| {
             Refusal::unavailable(
                 "it does not exist (any more)",
-                "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
+                "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it out",
             )
         })
     }

@@ -152,15 +152,15 @@ impl Operation for Generator<'_> {
             Some(libc::EIO | libc::EOPNOTSUPP | ENOTSUPP) if self.orders.iter().any(is_many_times) => {
                 Some(Refusal::unavailable(
                     "the interface cannot send one packet many times",
-                    "take clone_skb = 0, or an interface that can: a dummy one, most cards; veth and bridges cannot",
+                    "use clone_skb = 0, or an interface that can: a dummy interface or most cards, but not veth or a bridge",
                 ))
             }
             Some(libc::EBUSY | libc::EEXIST) => Some(Refusal::unavailable(
                 "a thread of the generator has this interface already",
-                "take it from that one (echo rem_device_all), or name another interface",
+                "remove it from that thread (echo rem_device_all), or name another interface",
             )),
             Some(libc::ENODEV | libc::EINVAL) => Some(Refusal::unavailable(
-                "there is no such interface, or pktgen does not take it",
+                "there is no such interface, or pktgen does not accept it",
                 "see 'ip link'; the kernel's log may say more",
             )),
             Some(libc::ENETDOWN) => {

@@ -86,8 +86,8 @@ impl Operation for ThreadScheduling {
             )),
             // sched_dl_overflow of kernel/sched/deadline.c.
             Some(libc::EBUSY) => Some(Refusal::unavailable(
-                "SCHED_DEADLINE threads have been promised the run time",
-                "lower the run time of those (chrt -d), or leave this thread's policy",
+                "the run time is promised to SCHED_DEADLINE threads",
+                "lower their run time (chrt -d), or leave this thread's policy as it is",
             )),
             _ => None,
         }

@@ -80,7 +80,7 @@ impl Operation for Swapping<'_> {
             )),
             Some(libc::EBUSY) => Some(Refusal::unavailable(
                 "the kernel swaps to this file already",
-                "see /proc/swaps; swapoff it if it is no longer used",
+                "see /proc/swaps; run swapoff on it if it is no longer used",
             )),
             Some(libc::ENOMEM) => Some(Refusal::unavailable(
                 "there is not enough memory to bring back what is swapped out",

@@ -28,7 +28,7 @@ pub(crate) fn limit(hand: &mut Hand, place: &Place, path: &Path, limit: &MemoryL
     let Some(swap_bytes) = limit.swap_bytes else { return Ok(()) };
     let file = path.join(swap);
     let there = hand.kernel.exists(&file, None);
-    match (there.map_err(|e| Fault::io(file.display(), &e, "see whether it is mounted"))?, swap_bytes) {
+    match (there.map_err(|e| Fault::io(file.display(), &e, "check that it is mounted"))?, swap_bytes) {
         (true, _) => {
             // Version 1 limits both together.
             let value = if place.v1 { limit.memory_bytes + swap_bytes } else { swap_bytes };

@@ -15,7 +15,7 @@ impl Hand {
     /// No permission to use it; no space; no such folder. Nothing is left behind then.
     pub fn make_swap_file(&mut self, folder: &Path, bytes: u64) -> Result<PathBuf, Fault> {
         let folder = fs::canonicalize(folder)
-            .map_err(|e| Fault::io(folder.display(), &e, "name a folder that is there (server.swap_dir)"))?;
+            .map_err(|e| Fault::io(folder.display(), &e, "name a folder that exists (server.swap_dir)"))?;
         let path = folder.join(file_name(self.session(), self.next_seq()));
         self.perform(&Act::MakeSwapFile { path: path.clone(), bytes })?;
         Ok(path)

@@ -51,7 +51,7 @@ pub fn is_pseudo(of: &(impl OnFileSystem + ?Sized)) -> io::Result<bool> {
 pub fn write(path: &Path, value: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     if !is_pseudo(&file)? {
-        let why = "this is not a file of /proc, /sys or a cgroup, and pinwise writes no others";
+        let why = "this is not a file of /proc, /sys or a cgroup, and pinwise writes to no others";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let line = format!("{}\n", value.trim_end_matches('\n'));

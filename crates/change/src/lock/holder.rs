@@ -10,7 +10,7 @@ use crate::ledger::{self, Session};
 /// That another process holds the lock of the ledgers in `dir`, and what it is about.
 pub fn fault(dir: &Path) -> Fault {
     let Some(pid) = flock_holder::of(dir) else {
-        let remedy = "wait for it to end, and look with 'pinwise status'";
+        let remedy = "wait for it to end; 'pinwise status' shows what it has changed";
         return Fault::new(Class::No, dir.display(), "another pinwise is changing this machine", remedy);
     };
     let sessions = ledger::sessions(dir).unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn fault(dir: &Path) -> Fault {
     if let Some(session) = sessions.iter().find(|session| flock_holder::of(&session.path) == Some(pid)) {
         let cause = format!("process {pid} is undoing session {} by itself", session.id());
         let remedy =
-            "wait for it to end, and do not stop it: 'pinwise status' shows what it has still to undo";
+            "wait for it to end, and do not stop it: 'pinwise status' shows what it still has to undo";
         return Fault::new(Class::No, dir.display(), cause, remedy);
     }
     let purpose = purpose_of(sessions, pid).map(|purpose| format!(" ({purpose})")).unwrap_or_default();

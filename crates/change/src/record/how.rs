@@ -113,7 +113,7 @@ impl fmt::Display for How {
             How::Gone => f.write_str("gone, and the change with it"),
             How::Expired => f.write_str("expired: the machine was rebooted since"),
             How::Incomplete { now } => write!(f, "written back, but reads {now}"),
-            How::GivenUp { now } => write!(f, "written back, reads {now}, and left so"),
+            How::GivenUp { now } => write!(f, "written back, but reads {now}; left as it is"),
             How::Conflict { now } => {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }
@@ -132,7 +132,7 @@ impl fmt::Display for How {
             }
             How::OutOfReach { what } => write!(f, "left as it is: {what}"),
             How::Forgotten => {
-                f.write_str("given up: it could not be reached from here, and may be changed still")
+                f.write_str("given up: it could not be reached from here, and may still be changed")
             }
             How::Refused { why } => write!(f, "could not be restored: {why}"),
         }

@@ -46,7 +46,8 @@ pub fn arm(exe: &Path, state_dir: &Path, session: &str, most_s: Option<u64>) -> 
     let most = most_s.map(|seconds| [MOST.to_string(), seconds.to_string()]);
     let flags: Vec<String> = std::iter::once(FLAG.to_string()).chain(most.into_iter().flatten()).collect();
     confirm::start(exe, state_dir, session, &flags).map(drop).map_err(|fault| {
-        let remedy = "nothing is changed; fix the cause: if pinwise were killed, changes would stay";
+        let remedy =
+            "nothing was changed; fix the cause first: if pinwise were killed, its changes would stay";
         Fault { remedy: remedy.into(), ..fault }
     })
 }

@@ -90,8 +90,9 @@ impl UndoReport {
 fn left_fault(undone: &Undone) -> Fault {
     match &undone.how {
         How::Held { by } => {
-            let remedy =
-                format!("run 'pinwise undo --session {by}' first, or wait for it to end where it still runs");
+            let remedy = format!(
+                "run 'pinwise undo --session {by}' first, or wait for that session to end if it still runs"
+            );
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::HeldWithin { .. } => {
@@ -99,7 +100,7 @@ fn left_fault(undone: &Undone) -> Fault {
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::Conflict { .. } => {
-            let remedy = "if nothing needs the present value, run 'pinwise undo --force'";
+            let remedy = "if nothing needs the current value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::OutOfReach { what } => Fault::new(Class::No, &undone.object, &undone.how, what.remedy()),

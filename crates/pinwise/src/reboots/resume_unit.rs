@@ -30,18 +30,18 @@ const FILES: usize = 2;
 pub fn can_be_had() -> Result<(), Fault> {
     let object = "--reboot";
     if !rustix::process::geteuid().is_root() {
-        let cause = "only root may start the machine again";
+        let cause = "only root may reboot the machine";
         return Err(Fault::new(Class::NotPermitted, object, cause, "run it as root"));
     }
     if !Path::new("/run/systemd/system").is_dir() {
-        let cause = "systemd does not run here, which starts the study again";
-        let remedy = "leave it out, and start the machine yourself whenever pinwise says so";
+        let cause = "systemd, which would continue the study after a reboot, does not run here";
+        let remedy = "leave it out, and reboot the machine yourself whenever pinwise asks you to";
         return Err(Fault::new(Class::MachineLacks, object, cause, remedy));
     }
     for needed in [own_binary()?, here()?] {
         if boot_parameters::is_in_memory(&needed) {
             let cause = "it is in memory, and is lost when the machine reboots: the study could not continue";
-            let remedy = "begin the study from a folder on a disk, with a pinwise that is installed on one";
+            let remedy = "start the study from a folder on a disk, with a pinwise that is installed on one";
             return Err(Fault::new(Class::MachineLacks, needed.display(), cause, remedy));
         }
     }
@@ -51,7 +51,7 @@ pub fn can_be_had() -> Result<(), Fault> {
 /// The folder from which the study was begun.
 fn here() -> Result<PathBuf, Fault> {
     std::env::current_dir()
-        .map_err(|e| Fault::io("the present folder", &e, "begin the study from a folder that is there"))
+        .map_err(|e| Fault::io("the current folder", &e, "start the study from a folder that exists"))
 }
 
 impl ResumeUnit {

@@ -45,19 +45,19 @@ pub struct Args {
     /// Show what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Undo everything after this time unless 'pinwise confirm' comes first
+    /// Undo everything after this time (60s, 5m) unless 'pinwise confirm' comes first
     #[arg(long, value_name = "TIME", value_parser = length, conflicts_with = "dry_run")]
     confirm_within: Option<Duration>,
-    /// Also write the files by which the system restores the settings at boot: sysctl.d, tmpfiles.d, udev rules, drop-ins of units
+    /// Also write files by which the system restores the settings at boot: sysctl.d, tmpfiles.d, udev rules, drop-ins of units
     #[arg(long, conflicts_with = "confirm_within")]
     persist: bool,
     /// Form of the files that --persist writes
     #[arg(long = "as", value_enum, value_name = "FORM", requires = "persist", default_value_t)]
     form: PersistForm,
-    /// Leave out a setting that fails, instead of undoing everything
+    /// Leave out a setting that fails, instead of undoing everything (exit code 1)
     #[arg(long)]
     keep_going: bool,
-    /// Also change what an earlier apply has set and can still undo
+    /// Also change what an earlier session has set and can still undo
     #[arg(long)]
     over: bool,
     /// What 'server' in the plan refers to: a process number, a systemd unit, a cgroup, or any other name that 'pinwise map --process'

@@ -18,7 +18,7 @@ Examples:
   pinwise capture --process nginx -o w.tar.zst  with one server: its threads, affinities, memory by node
   pinwise map --from web7.tar.zst              read it anywhere")]
 pub struct Args {
-    /// Where to write: NAME.tar.zst, or a directory
+    /// Where to write: an archive NAME.tar.zst, or a directory, which must be new or empty
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
     /// Include a running server, for 'pinwise map --from PATH --process ...'. May be given several times

@@ -23,12 +23,12 @@ pub use captured::machine_at;
 Examples:
   pinwise compare cases/opteron cases/xeon                  how well each scales: per CPU, per GHz, at equal CPUs
   pinwise compare cases/before cases/after --format json | jq .arms
-It claims no difference between cases, because their trials share no block. To test one, study both in one case.")]
+No difference between cases is claimed, because their trials share no block. To test one, study both in one case.")]
 pub struct Args {
     /// The case folders, two or more; ratios are relative to the first
     #[arg(required = true, num_args = 2.., value_name = "CASE")]
     cases: Vec<PathBuf>,
-    /// Show everything that differs between the cases beside what was studied, with full values
+    /// Show everything that differs between the cases apart from what was studied, with full values
     #[arg(long)]
     full: bool,
     /// Form of the output

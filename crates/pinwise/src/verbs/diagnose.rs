@@ -57,7 +57,7 @@ pub struct Args {
     /// Save what was seen to this file
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     keep: Option<PathBuf>,
-    /// Diagnose a file saved with --keep, or a captured machine, instead of this machine
+    /// Diagnose a file saved with --keep, or a machine captured by 'pinwise capture' (its settings only), instead of this machine
     #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "window"])]
     from: Option<PathBuf>,
     /// Diagnose a recording: the folder of 'pinwise watch --record'

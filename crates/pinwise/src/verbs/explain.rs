@@ -25,10 +25,11 @@ Examples:
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Run the intervention of each finding as a small study; every change is undone
+    /// Run the intervention of each finding as a small study (with --arm, only of that arm's); every change is undone. Exit code 1 if one is
+    /// not proved
     #[arg(long)]
     prove: bool,
-    /// Explain this arm
+    /// Explain only this arm
     #[arg(long, value_name = "ARM")]
     arm: Option<String>,
     /// Compare it with this arm. Without it: the baseline
@@ -52,7 +53,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let facts = Facts::read(&case)?;
     let provable = provable(&facts, args)?;
     if provable.is_empty() {
-        note!("pinwise: nothing in this case is left to prove");
+        note!("pinwise: nothing is left to prove in this case");
     }
     let mut proofs = facts.proofs;
     for what in &provable {

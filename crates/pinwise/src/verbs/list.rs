@@ -22,7 +22,7 @@ Examples:
 pub struct Args {
     /// Which list to print
     what: What,
-    /// With schemas: print this one, named by its id or by the command that prints such a document
+    /// With schemas: print this one, named by its id or by a command that prints such a document
     schema: Option<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]

@@ -16,7 +16,7 @@ Examples:
   pinwise man | man -l -                        # the overview
   pinwise man --into /usr/local/share/man/man1  # pinwise.1, pinwise-study.1, ...: one page for every verb")]
 pub struct Args {
-    /// Write a page for pinwise and one for each verb to this folder, instead of printing the first
+    /// Write a page for pinwise and one for each verb into this folder, which must exist, instead of printing the first
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 }

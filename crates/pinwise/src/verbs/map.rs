@@ -25,8 +25,8 @@ use part::PartFlags;
 #[command(after_help = "\
 Examples:
   pinwise map                                  this machine
-  pinwise map --process nginx                  one server: a systemd unit, a process number, a cgroup
-  pinwise map --process 4f2c0de9a1b2           a container by its id, or a guest by its name
+  pinwise map --process nginx                  one server: a systemd unit, a process by name or number, a cgroup
+  pinwise map --process 4f2c0de9a1b2           a container by its ID, or a guest by its name
   pinwise map --process all:redis-server       all processes of that name; job:4711: a Slurm job
   pinwise map --format json | jq .irqs         for programs
   pinwise map --format json | jq .groups       CPUs by name: for --cpus, --cpu and recipes
@@ -48,7 +48,7 @@ pub struct Args {
     watch: watch::Flags,
     #[command(flatten)]
     part: PartFlags,
-    /// Show one running server instead: its threads, where they may run, where its memory is. A container by its id (8 digits are enough)
+    /// Show one running server instead: its threads, where they may run, where its memory is. A container by its ID (8 digits are enough)
     /// or its name in Docker or Podman, a guest (virtual machine) by its name, a Kubernetes pod by its UID, name or NAMESPACE/NAME, a Slurm
     /// job by job:NUMBER, all processes of a name by all:NAME
     #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB", conflicts_with = "part")]

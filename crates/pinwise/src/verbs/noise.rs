@@ -39,23 +39,24 @@ Examples:
 
 A loop on each CPU reads the clock; if two readings are more than the threshold apart, something else had the CPU. With root, or
 CAP_BPF and CAP_PERFMON, the kernel reports what that was (BPF at its trace points). Without them, gaps are still measured, and shown
-beside the counters of /proc. The CPUs are fully busy during the measurement. Threads of one core take turns.")]
+next to the counters of /proc. The CPUs are fully busy during the measurement. Threads of one core take turns, unless --together is given.")]
 pub struct Args {
     /// CPUs to measure: numbers (0-3,8) or names from 'pinwise map' (node:0, 'l3:0 & smt:0', isolated). Without it: all that this process
     /// may use
     #[arg(long, value_name = "CPUS")]
     cpu: Option<CpuChoice>,
-    /// How long to measure each CPU [default: 10s]; with --cores and --memory, how long each of them takes [default: seconds to minutes,
-    /// depending on the number of pairs]
+    /// How long to measure each CPU [default: 10s]; with --cores and --memory, how long each of the two may take [default: seconds to
+    /// minutes, depending on the number of pairs]
     #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
     window: Option<Duration>,
-    /// Run the loops with real-time priority (SCHED_FIFO, 1). Throttling and the fair server still give time to other tasks
+    /// Run the loops with real-time priority (SCHED_FIFO, 1). Throttling and the fair server still give time to other tasks. Needs root,
+    /// CAP_SYS_NICE or 'ulimit -r 1'
     #[arg(long)]
     fifo: bool,
     /// Count gaps longer than this: 100ns to 1s
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = threshold)]
     threshold: Duration,
-    /// Measure all CPUs at the same time, also threads of one core, whose work then counts as noise to each other
+    /// Measure all CPUs at the same time, including threads of one core, each of which is then noise to the other
     #[arg(long)]
     together: bool,
     #[command(flatten)]
@@ -163,8 +164,8 @@ impl Surroundings for Host {
 fn threshold(text: &str) -> Result<Duration, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let found = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
-    let (number, unit_ns) = found.ok_or("give a time with its unit, as 1us or 500ns")?;
-    let number: f64 = number.parse().map_err(|e| format!("{e}: give a time, as 1us or 500ns"))?;
+    let (number, unit_ns) = found.ok_or("give a time with its unit, such as 1us or 500ns")?;
+    let number: f64 = number.parse().map_err(|e| format!("{e}: give a time such as 1us or 500ns"))?;
     let ns = number * unit_ns;
     match THRESHOLDS_NS.contains(&ns) {
         true => Ok(Duration::from_nanos(ns.round() as u64)),

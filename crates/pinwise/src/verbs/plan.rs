@@ -42,19 +42,19 @@ pub struct Args {
     /// Write the plan in the form of another tool; settings that the form cannot express are listed
     #[arg(long = "as", value_enum, value_name = "FORMAT", conflicts_with = "format")]
     form: Option<OwnersForm>,
-    /// The systemd unit that 'server' in the plan refers to
+    /// With --as: the systemd unit that 'server' in the plan refers to
     #[arg(long, value_name = "UNIT", requires = "form")]
     server: Option<String>,
-    /// Keep the plan in force only during these hours of each day, with timers (with --as systemd). May span midnight: 22:00-06:00
+    /// With --as systemd: keep the plan in force only during these hours of each day, by timers. May span midnight: 22:00-06:00
     #[arg(long, value_name = "HH:MM-HH:MM", requires = "form")]
     between: Option<Hours>,
-    /// Include causes that the evidence supports but that were not proved
+    /// Also include causes that the evidence supports but that were not proved
     #[arg(long)]
     supported: bool,
     /// Where to write the plan; with --as, the folder for its files. Without it: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Form of the output: the plan file itself (TOML), or JSON
+    /// Form of the output: text is the plan file itself (TOML)
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

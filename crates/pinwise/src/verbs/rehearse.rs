@@ -49,16 +49,16 @@ pub struct Args {
     /// Kernel parameters to add
     #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
     cmdline: String,
-    /// Kernel: a Debian flavour (amd64, rt-amd64) or package, fetched once; 'running'; or the path of an image
+    /// Kernel: a Debian flavour (amd64, rt-amd64) or package, fetched once; 'running' for that of this machine; or the path of an image
     #[arg(long, value_name = "KERNEL", default_value = "amd64")]
     kernel: String,
     /// Time limit for the command, s
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: u64,
-    /// Memory of all nodes together, MB
+    /// Memory of all nodes together, MB. Without it: what the shape has
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(192..=1_048_576))]
     memory: Option<u64>,
-    /// File or folder of this machine to copy to where the command runs. May be given several times
+    /// File or folder of this machine to copy into the folder where the command runs. May be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
     /// Program of this machine to install in /bin with its libraries. May be given several times
@@ -74,13 +74,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
     /// TCP port of 127.0.0.1 to forward to the same port in the guest, once something listens there. The guest's network cards then lead
-    /// nowhere else
+    /// nowhere else. Needs a shape with a network card, and busybox
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "plan")]
     forward: Option<u16>,
     /// Folder for the files that the command leaves in its working directory, or for the maps and counts of a plan's boots
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Form of the output: text is what the command prints; json also has the exit code and times
+    /// Form of the output: text is what the command prints, or the verdict on a plan; json also has the exit code and times
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The command: a single word is run as a shell script, several as a command line
@@ -182,9 +182,7 @@ fn can_be_forwarded(args: &Args, guest: &Guest, port: u16) -> Result<(), Fault> 
         (true, _) => {
             (format!("{} has no network card", guest.shape().name), "choose a shape with one: --like small")
         }
-        (_, true) => {
-            ("with a Debian root pinwise does not see when something listens".into(), "take busybox")
-        }
+        (_, true) => ("with a Debian root pinwise does not see when something listens".into(), "use busybox"),
     };
     Err(Fault::new(Class::Usage, format!("--forward {port}"), cause, remedy))
 }

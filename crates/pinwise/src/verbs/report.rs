@@ -26,13 +26,13 @@ Examples:
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Where to write the HTML report, or with csv and parquet the table. Without it: report.html in the case
+    /// Where to write the HTML report; with --format csv and parquet, the table. Without it: report.html in the case; the table on stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Form of the result on stdout; with csv and parquet, nothing is written into the case
+    /// Form of the result on stdout; with csv and parquet, only the table is written, and nothing into the case
     #[arg(long, value_enum, default_value_t)]
     format: Form,
-    /// Which table, with --format csv or parquet. Without it: trials
+    /// With --format csv or parquet: which table. Without it: trials
     #[arg(long, value_enum)]
     table: Option<Table>,
 }
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 
 fn whole(args: &Args, format: Format) -> Result<Answer, Fault> {
     if args.table.is_some() {
-        let cause = "text and JSON show all of the case";
+        let cause = "text and JSON show the whole case";
         return Err(Fault::new(Class::Usage, "--table", cause, "add --format csv or --format parquet"));
     }
     let case = Case::open(&args.case)?;

@@ -27,7 +27,8 @@ pub struct Args {
     /// Add this many blocks to the case, and run them. They decide, on their own, only what is still open; what was decided before stays
     #[arg(long, value_name = "+N")]
     blocks: Option<MoreBlocks>,
-    /// For a study of boot parameters: reboot the machine whenever a trial needs other parameters, until the study is done
+    /// For a study of boot parameters: reboot the machine whenever a trial needs other parameters, until the study is done. Needs root and
+    /// systemd
     #[arg(long)]
     reboot: bool,
     /// Form of the result on stdout

@@ -65,11 +65,14 @@ fn print(seen: &TicksSeen, format: Format) -> Result<Answer, Fault> {
 
 /// `10s`, `10` or `0.5`: seconds.
 fn length(text: &str) -> Result<Duration, String> {
-    let seconds: f64 =
-        text.strip_suffix('s').unwrap_or(text).parse().map_err(|e| format!("{e}: give seconds, as 10s"))?;
+    let seconds: f64 = text
+        .strip_suffix('s')
+        .unwrap_or(text)
+        .parse()
+        .map_err(|e| format!("{e}: give seconds, such as 10s"))?;
     match seconds > 0.0 && seconds <= LONGEST_S {
         true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(format!("choose above 0, to {LONGEST_S}")),
+        false => Err(format!("choose more than 0, and at most {LONGEST_S}")),
     }
 }
 

@@ -19,9 +19,14 @@ pub fn lines(changed: &[ChangedCpu]) -> String {
     let cpus: machine::CpuSet = changed.iter().map(|changed| changed.cpu).collect();
     let longest =
         changed.iter().filter(|changed| changed.offline_ns > 0).max_by_key(|changed| changed.offline_ns);
-    let longest = longest
-        .map_or(String::new(), |changed| format!("; CPU {} longest: {}", changed.cpu, length(changed)));
-    format!("CPUs {cpus} were offline for a part of the time{longest}.\n")
+    match longest {
+        Some(longest) => format!(
+            "CPUs {cpus} were offline for part of the time; CPU {} longest: {}.\n",
+            longest.cpu,
+            length(longest)
+        ),
+        None => format!("CPUs {cpus} went offline or came online when the window began or ended.\n"),
+    }
 }
 
 fn line(changed: &ChangedCpu) -> String {
@@ -115,7 +120,7 @@ mod tests {
         assert!(sheet(&[0, 40_000_000]).contains("CPU 1 was offline for 40.0 ms of 6.0 s.\n"));
         let many = sheet(&[S, 2 * S, S, S, 0]);
         assert!(
-            many.contains("CPUs 0-3 were offline for a part of the time; CPU 1 longest: 2.0 of 6.0 s.\n"),
+            many.contains("CPUs 0-3 were offline for part of the time; CPU 1 longest: 2.0 of 6.0 s.\n"),
             "{many}"
         );
     }

@@ -131,9 +131,9 @@ fn headline(diagnosis: &Diagnosis, server: &str) -> String {
     if let Some(machine) = &diagnosis.machine {
         let cpus = |cpus: Option<f64>| cpus.map_or("?".to_string(), |cpus| format!("{cpus:.1}"));
         return format!(
-            "{server}, {} s: of {} CPUs {} ran tasks, {} served interrupts, {} were idle.",
+            "{server}, {} s: of {} {} ran tasks, {} served interrupts, {} were idle.",
             grouped(machine.window_s, 1),
-            machine.cpus,
+            wording::counted(machine.cpus, "CPU"),
             cpus(machine.busy_cpus),
             cpus(machine.interrupted_cpus),
             cpus(machine.idle_cpus)
@@ -416,7 +416,7 @@ mod tests {
         };
         let one = with(&[3]);
         assert!(one.starts_with("CPU 3 was offline for 4.0 of 6.0 s.\nprocess 5 wanted"), "{one}");
-        assert!(with(&[1, 3, 5, 7]).starts_with("CPUs 1,3,5,7 were offline for a part of the time; "));
+        assert!(with(&[1, 3, 5, 7]).starts_with("CPUs 1,3,5,7 were offline for part of the time; "));
         assert!(with(&[]).starts_with("process 5 wanted"));
     }
 

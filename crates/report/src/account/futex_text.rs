@@ -34,7 +34,7 @@ fn line(futex: &Futex) -> String {
     let place = futex.place.as_ref().map_or(String::new(), |place| format!(" in {}", one_line(place)));
     let parts = [
         (futex.released, "released"),
-        (futex.broken_off, "ended by a timeout, a signal or unseen"),
+        (futex.broken_off, "ended by a timeout, a signal or something unseen"),
         (futex.going_on, "not over"),
     ];
     let parts = parts.iter().filter(|(part, _)| part.count > 0).map(|(part, how)| waits_of(part, how));
@@ -46,7 +46,7 @@ fn line(futex: &Futex) -> String {
     );
     if let Some((share, held_us)) = futex.share_by_waiters().zip(futex.mean_held_us()) {
         words += &format!(
-            "; {} by threads that wait there themselves; held for {held_us:.1} us each time",
+            "; {} of the releases by threads that wait there themselves; held for {held_us:.1} us on average",
             whole_percent(share)
         );
         let away =
@@ -111,8 +111,9 @@ mod tests {
             lines(&FutexWaits { futexes: vec![futex], others_ns: 5_000_000, ..FutexWaits::default() });
         assert_eq!(
             lines[0],
-            "mutex 0x7f00 in [heap] of process 7: 1,500 waits released (3.00 s), 1 wait not over (2.00 ms); \
-             99 % by threads that wait there themselves; held for 1000.0 us each time, 20 % of it asleep or blocked"
+            "mutex 0x7f00 in [heap] of process 7: 1,500 waits released (3.00 s), 1 wait not over (2.00 ms); 99 % of \
+             the releases by threads that wait there themselves; held for 1000.0 us on average, 20 % of it asleep or \
+             blocked"
         );
         assert!(lines[1].starts_with("90 %: waits in a > b > fetch > lock; released in unlock"), "{lines:?}");
         assert!(!lines[1].contains('\u{1b}'));

@@ -4,6 +4,7 @@ mod strip;
 mod verdict;
 
 use advise::noise::Verdict;
+use machine::wording::{counted, plural};
 use probe::noise::{Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, Left, LongGap, Noise, Policy};
 
 use crate::account::figures::{count, share, time, time_or_dash};
@@ -18,7 +19,7 @@ const TASKS_SHOWN: usize = 5;
 const LONGEST_SHOWN: usize = 5;
 const PARTS_SHOWN: usize = 3;
 
-/// The whole measurement with what it comes to. `style` gives the width.
+/// The whole measurement with its verdict. `style` gives the width.
 pub fn render(noise: &Noise, judged: &Verdict, style: Style) -> String {
     let width = style.width.clamp(60, 160);
     let moved_away =
@@ -55,7 +56,7 @@ fn how(noise: &Noise) -> String {
     let seconds = number::grouped(noise.asked_s, 1);
     let rounds = match noise.rounds.len() {
         0 | 1 => "all at the same time".to_string(),
-        many => format!("in {many} rounds, siblings of a core one after the other"),
+        many => format!("in {many} rounds, the siblings of a core one after the other"),
     };
     let policy = match noise.policy {
         Policy::Other => "SCHED_OTHER",
@@ -65,7 +66,7 @@ fn how(noise: &Noise) -> String {
         JoinedTo::Events => "gaps joined to the kernel's events",
         JoinedTo::Counts => "gaps NOT joined to events (see below)",
     };
-    format!("{seconds} s a CPU, {rounds}; {policy}; gaps above {}; {join}", time(noise.threshold_ns))
+    format!("{seconds} s per CPU, {rounds}; {policy}; gaps above {}; {join}", time(noise.threshold_ns))
 }
 
 /// A line a CPU.
@@ -81,7 +82,7 @@ fn figures(noise: &Noise, judged: &Verdict) -> String {
             "MEDIAN",
             "p99",
             "TICKS/s",
-            "PUT OFF",
+            "PREEMPTED",
             "QUIET ENOUGH FOR",
         ]
         .map(String::from)
@@ -115,7 +116,7 @@ fn of_cpu(cpu: &CpuNoise, noise: &Noise, judged: &Verdict) -> String {
         verdict::of_cpu(judged, cpu.cpu).map(verdict::words).or_else(|| left(cpu, noise)).unwrap_or_default();
     let mut text = format!("CPU {}: {words}\n", cpu.cpu);
     text += &format!(
-        "  the loop reads the clock every {} ns (shortest {} ns); keeping a gap takes {} ns, all of them took {}\n",
+        "  the loop reads the clock every {} ns (shortest {} ns); recording a gap takes {} ns, {} in all\n",
         cost.step_ns,
         cost.shortest_step_ns,
         cost.keeping_ns,
@@ -131,9 +132,19 @@ fn of_cpu(cpu: &CpuNoise, noise: &Noise, judged: &Verdict) -> String {
 
 fn causes(cpu: &CpuNoise) -> String {
     let mut rows = vec![
-        ["", "GAPS", "EVENTS", "TIME", "SHARE", "OWN", "ENTRY, EXIT", "LONGEST GAP", "ALONE IN ITS GAP"]
-            .map(String::from)
-            .to_vec(),
+        [
+            "",
+            "GAPS",
+            "EVENTS",
+            "TIME",
+            "OF ALL GAPS",
+            "OWN",
+            "ENTRY, EXIT",
+            "LONGEST GAP",
+            "ALONE IN ITS GAP",
+        ]
+        .map(String::from)
+        .to_vec(),
     ];
     let all_ns = cpu.gap_ns.max(1) as f64;
     for cause in cpu.causes.iter().take(SHOWN) {
@@ -153,11 +164,12 @@ fn causes(cpu: &CpuNoise) -> String {
     (sides[0], sides[8]) = (Side::Left, Side::Left);
     let mut text = lines(&sides, &rows, 2);
     if let Some(rest) = cpu.causes.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
-        text += &format!("  and {rest} more causes (--format json)\n");
+        text += &format!("  and {} (--format json)\n", counted(rest, "more cause"));
     }
     if let Some(below) = cpu.below_threshold.as_ref().filter(|below| !below.events.is_empty()) {
         let events: u64 = below.events.values().sum();
-        text += &format!("  {} more events, {} in all, made no gap\n", count(events), time(below.net_ns));
+        let noun = plural("event", events);
+        text += &format!("  {} more {noun}, {} in all, made no gap\n", count(events), time(below.net_ns));
     }
     text
 }
@@ -185,7 +197,7 @@ fn counts(cpu: &CpuNoise) -> String {
         .collect();
     match listed.is_empty() {
         true => String::new(),
-        false => format!("  counted by /proc meanwhile, not joined: {}\n", listed.join(", ")),
+        false => format!("  counted by /proc in the same time, not joined: {}\n", listed.join(", ")),
     }
 }
 
@@ -199,7 +211,8 @@ fn tasks_and_lines(cpu: &CpuNoise) -> String {
     }
     let lines = cpu.lines.iter().take(TASKS_SHOWN).map(|line| {
         let name = line.name.as_deref().unwrap_or("not known");
-        format!("IRQ {} ({}) {} times, {}", line.irq, one_line(name), count(line.count), time(line.net_ns))
+        let times = plural("time", line.count);
+        format!("IRQ {} ({}) {} {times}, {}", line.irq, one_line(name), count(line.count), time(line.net_ns))
     });
     let lines: Vec<String> = lines.collect();
     if !lines.is_empty() {

@@ -27,8 +27,8 @@ pub(crate) fn lines(profile: &Profile, all: bool) -> Vec<String> {
     let faults = (share(profile.in_page_faults) >= NAMED)
         .then(|| format!("{} in page faults", whole_percent(share(profile.in_page_faults))));
     let mut lines = vec![format!(
-        "its own CPU time, by {own} samples (within {}): {} in user space{}, {} in the kernel{}",
-        whole_percent(half_width(own)),
+        "its own CPU time, by {own} samples (within {:.0} percentage points): {} in user space{}, {} in the kernel{}",
+        half_width(own) * 100.0,
         whole_percent(share(in_user)),
         brackets(named(&profile.user, share, str::to_string)),
         whole_percent(share(profile.in_kernel)),
@@ -108,8 +108,8 @@ mod tests {
         assert_eq!(
             lines,
             [format!(
-                "its own CPU time, by 400 samples (within 5 %): 75 % in user space (50 % parse, 15 % {long}), \
-                 25 % in the kernel (15 % in sendto, 8 % in page faults)"
+                "its own CPU time, by 400 samples (within 5 percentage points): 75 % in user space (50 % parse, \
+                 15 % {long}), 25 % in the kernel (15 % in sendto, 8 % in page faults)"
             )]
         );
     }

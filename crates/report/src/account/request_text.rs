@@ -27,7 +27,8 @@ pub(crate) fn lines(requests: &ServerRequests, all: bool) -> Vec<String> {
         }
     }
     let more = requests.ports.len().saturating_sub(most);
-    lines.extend((more > 0).then(|| format!("and requests to {more} more ports and Unix sockets (--full)")));
+    let places = if more == 1 { "port or Unix socket" } else { "ports and Unix sockets" };
+    lines.extend((more > 0).then(|| format!("and requests to {more} more {places} (--full)")));
     lines
 }
 

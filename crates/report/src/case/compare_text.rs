@@ -98,13 +98,13 @@ impl Sheet<'_> {
     fn curves(&mut self, fill: Fill) {
         let curves: Vec<&Curve> = self.sheet.curves.iter().filter(|curve| curve.fill == fill).collect();
         let level = number::share(self.sheet.level);
-        self.heading(&format!("By CPUs of the server, {} [{level}]", fill.word()));
+        self.heading(&format!("By number of server CPUs, {} [{level}]", fill.word()));
         self.by_cpus(&curves, &|point| Some(figure(&point.figure)));
         if curves.len() > 1 {
-            self.heading(&format!("Of {}, at equal CPUs", self.name(curves[0].case)));
+            self.heading(&format!("Relative to {}, at the same number of CPUs", self.name(curves[0].case)));
             self.by_cpus(&curves, &|point| point.to_first.map(|ratio| format!("{ratio:.2} x")));
         }
-        self.heading("Left of each CPU, of what the first one does");
+        self.heading("Efficiency: what each CPU does, as a share of one CPU alone");
         self.by_cpus(&curves, &|point| point.efficiency.map(number::share));
         self.shares(&curves);
         self.laws(&curves);
@@ -118,10 +118,10 @@ impl Sheet<'_> {
         if !has(&|point| point.per_cpu) {
             return;
         }
-        self.heading("By CPU");
+        self.heading("Per CPU");
         self.by_cpus(curves, &|point| point.per_cpu.map(number::figure));
         if has(&|point| point.per_cpu_ghz) {
-            self.heading("By CPU and GHz");
+            self.heading("Per CPU and GHz");
             self.by_cpus(curves, &|point| point.per_cpu_ghz.map(number::figure));
         }
     }
@@ -171,7 +171,7 @@ impl Sheet<'_> {
             return;
         }
         self.heading(&format!(
-            "Arms that several have, and their ratio to the first of them [{}]",
+            "Arms that several cases have, with their ratio to the first of these cases [{}]",
             number::share(sheet.level)
         ));
         let names = (0..sheet.cases.len()).map(|case| head(self.name(case), true));
@@ -193,12 +193,12 @@ impl Sheet<'_> {
         self.heading("What may be compared");
         self.paragraph(
             "  - ",
-            "No difference between cases is claimed: their trials share no block. Each interval knows only of its own machine while its \
-             own study ran; that two of them do not touch is no test.",
+            "No difference between cases is claimed: their trials share no block. Each interval covers only its own machine during its \
+             own study; that two of them do not overlap is no test.",
         );
         for case in &self.sheet.cases {
             if let Some(why) = &case.ghz_missing {
-                self.paragraph("  - ", &format!("{}: nothing by GHz: {why}", case.name));
+                self.paragraph("  - ", &format!("{}: no figures per GHz: {why}", case.name));
             }
         }
         self.sheet.notes.iter().for_each(|note| self.paragraph("  - ", note));
@@ -308,7 +308,7 @@ mod tests {
         assert!(line("1  320.0 [288.0, 352.0]").contains("625.0 [562.5, 687.5]"), "{text}");
         assert!(line("2  ").contains("-  159.0 [143.1, 174.9]"), "{text}");
         assert!(
-            text.contains("1.95 x") && text.contains("By CPU\n") && !text.contains("By CPU and GHz"),
+            text.contains("1.95 x") && text.contains("Per CPU\n") && !text.contains("Per CPU and GHz"),
             "{text}"
         );
         assert!(text.contains("100.0") && !text.contains("100.0 ["), "no interval, none shown: {text}");
@@ -320,7 +320,7 @@ mod tests {
         for words in [
             "No difference between cases is claimed",
             "at different levels",
-            "nothing by GHz",
+            "no figures per GHz",
             "no law: three",
             "frequency governor: opteron powersave; xeon",
             "not known",

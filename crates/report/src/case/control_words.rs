@@ -1,6 +1,6 @@
 //! What the controls of a study say, in words that terminal and page share.
 
-use machine::wording::plural;
+use machine::wording::{counted, plural};
 use study::evidence::{ArmStanding, Control, ControlKind, ControlOutcome, QuotaTaken, Unseen};
 use study::{Direction, Evidence, Misplaced, Trust, Verdict};
 
@@ -41,10 +41,7 @@ fn twice(evidence: &Evidence) -> String {
         }
         (Trust::Sound, Some((low, high))) => {
             let most = (1.0 - low).abs().max((high - 1.0).abs());
-            format!(
-                "no difference seen ({size}); one of less than {} need not have shown",
-                number::share(most)
-            )
+            format!("no difference seen ({size}); one below {} might not have shown", number::share(most))
         }
         (Trust::Sound, None) => format!("no difference seen ({size})"),
     }
@@ -83,7 +80,7 @@ pub fn control(control: &Control, better: Direction) -> String {
     match control.kind {
         ControlKind::Dose { taken_share: Some(taken), .. } => format!("{} % taken, {lost}", percent(taken)),
         ControlKind::Dose { asked_share, taken_share: None, .. } => {
-            format!("{} % asked for (what was taken could not be read), {lost}", percent(asked_share))
+            format!("{} % requested (what was taken could not be read), {lost}", percent(asked_share))
         }
         ControlKind::MisTuning => lost,
     }
@@ -125,8 +122,8 @@ pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static 
     let share = number::share;
     match why {
         Unseen::NotTaken { taken_share } => (
-            format!("the thief got only {}", share(taken_share)),
-            Some("run as root, so that it may have real-time priority"),
+            format!("the thief got only {} of the CPU", share(taken_share)),
+            Some("run as root, so that it can have real-time priority"),
         ),
         Unseen::LoadLimits { client_busy, server_busy } => (
             format!(
@@ -135,13 +132,13 @@ pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static 
                 share(server_busy)
             ),
             Some(
-                "give the server more work a request (--work-us, larger requests), or the load more threads or CPUs (--key load.threads=2, \
+                "give the server more work per request (--work-us, larger requests), or the load more threads or CPUs (--key load.threads=2, \
                  --load-cpus)",
             ),
         ),
         Unseen::Slack { server_wanted } => (
             format!(
-                "the server is only {} busy, by {BUSY_BY}, so that a slower CPU need not show",
+                "the server is only {} busy, by {BUSY_BY}, so a slower CPU might not show",
                 share(server_wanted)
             ),
             Some(
@@ -149,11 +146,11 @@ pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static 
             ),
         ),
         Unseen::NoCapacity => {
-            (format!("{metric} is no capacity and need not change with the server's CPU time"), None)
+            (format!("{metric} is no capacity, and does not have to change with the server's CPU time"), None)
         }
         Unseen::OutOfProportion { loss: (low, high) } => (
             format!(
-                "the loss, {} to {}, is not of the size of what was taken",
+                "the loss, {} to {}, does not match what was taken",
                 share(low.max(0.0)),
                 share(high.max(0.0))
             ),
@@ -168,10 +165,10 @@ pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static 
 pub fn standing(standing: &ArmStanding) -> String {
     match standing {
         ArmStanding::Starved { trials, of } => {
-            format!("starved: no request was answered in {trials} of {of} trials")
+            format!("starved: no request was answered in {trials} of {}", counted(*of, "trial"))
         }
         ArmStanding::Misplaced { trials, of, how } => {
-            format!("{} in {trials} of {of} trials", misplaced(how))
+            format!("{} in {trials} of {}", misplaced(how), counted(*of, "trial"))
         }
         ArmStanding::Harmful { trial, breach, traffic_jumped } => {
             let jumped = match traffic_jumped {
@@ -193,7 +190,7 @@ pub fn misplaced(how: &Misplaced) -> String {
             format!("the server was put on {} and may run on {}", cpus(asked), cpus(allowed))
         }
         Misplaced::Narrower { given, allowed } => {
-            format!("the server keeps itself to {} of {}", cpus(allowed), cpus(given))
+            format!("the server restricts itself to {} although it was given {}", cpus(allowed), cpus(given))
         }
     }
 }
@@ -279,7 +276,7 @@ mod tests {
         let wide = Some((0.927, 1.123));
         assert_eq!(
             twice(&evidence(Trust::Sound, wide, Verdict::Undecided)),
-            "no difference seen (+0.5 % [-7.3, +12.3]); one of less than 12 % need not have shown"
+            "no difference seen (+0.5 % [-7.3, +12.3]); one below 12 % might not have shown"
         );
         assert_eq!(
             twice(&evidence(Trust::Sound, Some((0.99, 1.01)), Verdict::Equal)),

@@ -15,7 +15,7 @@ const LONGEST_VALUE: usize = 80;
 /// What stands above the lines.
 pub(super) fn heading(environment: &Environment) -> &'static str {
     match environment.differences.is_empty() {
-        false => "What differs beside what was studied, the weightiest first",
+        false => "What differs apart from what was studied, the most important first",
         true if environment.is_same() => "Same machine, kernel and settings, as far as is known",
         true => "Whether the machines differ is not known",
     }

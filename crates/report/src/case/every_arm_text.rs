@@ -13,7 +13,7 @@ const WIDTH: usize = 100;
 const SHOWN: usize = 5;
 
 /// What stands before the causes.
-pub const HEADING: &str = "What costs every arm, so that no placement of this study takes it away";
+pub const HEADING: &str = "What costs every arm, and no placement of this study removes";
 
 /// A few lines; empty where nothing costs every arm.
 pub fn render(every: &EveryArm) -> String {
@@ -52,11 +52,11 @@ pub fn causes(every: &EveryArm) -> Vec<CauseWords> {
 fn cause(cause: &CommonCause) -> CauseWords {
     let shares = || cause.share_by_arm.values().copied();
     let (least, most) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
+    let [from, to] = [least, most].map(|share| format!("{:.0}", share * 100.0));
+    let range = if from == to { to } else { format!("{from} to {to}") };
     let what = format!(
-        "{}: {:.0} to {:.0} % of the time in which the server tried to go on",
-        cause_name(&cause.id),
-        least * 100.0,
-        most * 100.0
+        "{}: {range} % of the time in which the server tried to make progress",
+        cause_name(&cause.id)
     );
     CauseWords { what, remedy: first_remedy(&cause.example) }
 }
@@ -71,7 +71,7 @@ fn common_limit(every: &EveryArm) -> Option<&'static str> {
         Limit::Memory => Some("memory"),
         Limit::Blocked => Some("a disk or a lock of the kernel, for which the server waits"),
         Limit::Lock => Some("a lock of the server's own"),
-        Limit::Stopped => Some("the server is stopped for a part of the time"),
+        Limit::Stopped => Some("the server is stopped for part of the time"),
         Limit::Load => Some("the load; the server has time left"),
         // Those are what a placement is about.
         Limit::Cpu | Limit::OneThread | Limit::OwnWork | Limit::Unknown => None,

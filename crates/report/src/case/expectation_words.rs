@@ -1,5 +1,6 @@
 //! What a gate demanded and what came of it, in words.
 
+use machine::wording::counted;
 use study::Facts;
 use study::evidence::Outcome;
 use study::evidence::{Judgement, Unjudged};
@@ -25,10 +26,10 @@ pub fn measured(judged: &Judgement, facts: &Facts) -> String {
     };
     let interval = judged.interval.map(|(low, high)| format!(" [{}, {}]", shown(low), shown(high)));
     format!(
-        "{}{}{unit} over {} blocks ({} interval)",
+        "{}{}{unit} over {} ({} interval)",
         shown(value),
         interval.unwrap_or_default(),
-        judged.blocks,
+        counted(judged.blocks, "block"),
         number::share(judged.confidence)
     )
 }
@@ -48,7 +49,9 @@ pub fn unjudged(why: &Unjudged) -> String {
     match why {
         Unjudged::Straddles => "the bound lies within the interval: more blocks narrow it".into(),
         Unjudged::TooFew { blocks, needed } => format!(
-            "{blocks} blocks have all that it needs, and an interval at this level takes {needed}: run more (--blocks)"
+            "{} {} all that it needs, and an interval at this level takes {needed}: run more (--blocks)",
+            counted(*blocks, "block"),
+            if *blocks == 1 { "has" } else { "have" }
         ),
         Unjudged::Unfinished => "the study is not finished: resume it".into(),
         Unjudged::Untrustworthy => "the baseline differed from itself".into(),
@@ -57,7 +60,7 @@ pub fn unjudged(why: &Unjudged) -> String {
         }
         Unjudged::GivenUp { arm } => format!("every attempt of '{arm}' failed, and it was given up"),
         Unjudged::NoFigure { arm } => {
-            format!("no trial of '{arm}' has this figure: name one that the load gives (pinwise report)")
+            format!("no trial of '{arm}' has this figure: name one that the load reports (pinwise report)")
         }
     }
 }

@@ -50,11 +50,11 @@ fn write_header(body: &mut Html, case: &CaseView, drawn: &[(About, Html)]) {
             "p",
             &[("class", &"meta")],
             format!(
-                "{} | {} | {} trials in {} blocks",
+                "{} | {} | {} in {}",
                 number::moment(study.made_unix_s),
                 cpus(case),
-                number::count(case.facts.trials.len()),
-                case.facts.evidence.blocks,
+                number::counted(case.facts.trials.len(), "trial"),
+                number::counted(case.facts.evidence.blocks, "block"),
             ),
         );
         header.within("nav", &[("aria-label", &"Parts of the report")], |nav| {
@@ -77,7 +77,7 @@ fn write_page(main: &mut Html, about: &About, page: &Html) {
 fn cpus(case: &CaseView) -> String {
     match online_cpus(case) {
         0 => "CPUs not known".into(),
-        count => format!("{count} CPUs"),
+        count => number::counted(count, "CPU"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much of the server's memory lay where it ran, by arm, beside what the map predicts where nobody sees to it.
 
+use machine::wording::counted;
 use study::Facts;
 
 use crate::{number, visible};
@@ -22,9 +23,9 @@ pub fn sentence(facts: &Facts) -> Option<String> {
         return None;
     }
     let more = arms.len().saturating_sub(MOST_ARMS);
-    let more = if more > 0 { format!(", and {more} more arms") } else { String::new() };
+    let more = if more > 0 { format!(", and {}", counted(more, "more arm")) } else { String::new() };
     Some(format!(
-        "Memory on the nodes where the server ran: {}{more}. Spread evenly over {nodes} nodes it would be {}.",
+        "Share of the server's memory on the node where it ran: {}{more}. Spread evenly over {nodes} nodes, it would be {}.",
         arms[..arms.len().min(MOST_ARMS)].join(", "),
         number::share(1.0 / nodes as f64)
     ))

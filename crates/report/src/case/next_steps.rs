@@ -86,7 +86,9 @@ fn why(step: &Step) -> String {
                 clauses(caveats)
             )
         }
-        Step::AddBlocks { blocks } => format!("Run {blocks} more blocks, which are judged by themselves:"),
+        Step::AddBlocks { blocks } => {
+            format!("Run {}, which are judged by themselves:", counted(*blocks, "more block"))
+        }
         Step::TooManyBlocks { blocks, about_s } => too_many(*blocks, *about_s),
         Step::MoreLoad { options } => {
             format!("Study it again with a load that the server can feel: {}.", more_load(options))
@@ -98,21 +100,21 @@ fn why(step: &Step) -> String {
             format!("See what takes time on {} {cpus}:", plural("CPU", cpus.len()))
         }
         Step::StudyOwnServer => {
-            "The built-in server is a stand-in for yours, so that there is nothing to apply. Study your own:"
+            "The built-in server is a stand-in for yours, so there is nothing to apply. Study your own:"
                 .into()
         }
         Step::Keep { server: Some(server) } => match server {
-            Server::Running(_) => "Nothing has to change. See what takes time from the server:".into(),
+            Server::Running(_) => "Nothing needs to change. See what takes time from the server:".into(),
             Server::Program(_) => {
-                "Nothing has to change. See what takes time from the server, while it runs:".into()
+                "Nothing needs to change. See what takes time from the server while it runs:".into()
             }
             Server::Unnamed => {
-                "Nothing has to change. See what takes time from the server, while it runs: pinwise watch \
-                                --process with the number of its process."
+                "Nothing needs to change. See what takes time from the server while it runs: pinwise watch \
+                                --process with its process number."
                     .into()
             }
         },
-        Step::Keep { server: None } => "Nothing has to change for this server. Study your own:".into(),
+        Step::Keep { server: None } => "Nothing needs to change for this server. Study your own:".into(),
     }
 }
 
@@ -122,7 +124,7 @@ fn how(server: &Option<Server>) -> String {
     match server {
         Some(Server::Program(name)) => format!(" for the {} that runs; {undone}", one_line(name)),
         Some(Server::Unnamed) => format!(
-            ": write the plan, and then run pinwise apply plan.toml --confirm-within 60s with --server and the process of your \
+            ": write the plan, then run pinwise apply plan.toml --confirm-within 60s with --server and the process of your \
              server; {undone}"
         ),
         Some(Server::Running(_)) | None => format!("; {undone}"),
@@ -142,7 +144,7 @@ fn too_many(blocks: Option<usize>, about_s: Option<u64>) -> String {
             let takes = about_s.map(|s| format!(" ({})", duration(s as f64))).unwrap_or_default();
             format!("About {}{takes} would be needed to decide what is open", counted(blocks, "more block"))
         }
-        None => "More blocks are not likely to decide what is open: the differences are about as large as the margin".into(),
+        None => "More blocks are unlikely to decide what is open: the differences are about as large as the margin".into(),
     };
     format!(
         "{needed}. Study it again on a quieter machine, with longer trials (--window), or with a load that the server feels more."
@@ -151,11 +153,11 @@ fn too_many(blocks: Option<usize>, about_s: Option<u64>) -> String {
 
 fn more_load(options: &LoadOptions) -> String {
     let own = |whose: &str| {
-        format!("more threads, connections or requests in flight by {whose}, or more work a request")
+        format!("more threads, connections or requests in flight by {whose}, or more work per request")
     };
     match options {
         LoadOptions::Flags => {
-            "more connections (--connections), more work a request, or a latency at a fixed rate (--rate)"
+            "more connections (--connections), more work per request, or a latency at a fixed rate (--rate)"
                 .into()
         }
         LoadOptions::OfProgram(name) => own(&format!("the options of {}", one_line(name))),

@@ -23,7 +23,7 @@ pub fn of(facts: &Facts) -> Vec<String> {
 
 fn saturated(saturated: &Saturated) -> String {
     format!(
-        "housekeeping CPU {} was {} busy in '{}': what was moved there waits for each other; give it more CPUs (key housekeeping)",
+        "housekeeping CPU {} was {} busy in '{}': what was moved there competes for it; add housekeeping CPUs (key housekeeping)",
         saturated.cpu,
         number::share(saturated.busy_share),
         saturated.arm

@@ -218,8 +218,8 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
             ms(*after_us),
             more_uneven(*before_us, *after_us)
         ),
-        None if cliff.broke == 0 => format!("does not break in any of {trials} trials"),
-        None => format!("breaks in {} of {trials} trials, which is no rule", cliff.broke),
+        None if cliff.broke == 0 => format!("does not break ({})", counted(trials, "trial")),
+        None => format!("breaks in {} of {trials} trials, too few to name a place", cliff.broke),
     }];
     if let Some(typical) = &cliff.breaks {
         let moved: Vec<String> = typical
@@ -228,8 +228,8 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
             .map(|(counter, n)| format!("{counter} ({n} of {})", typical.spot.trials))
             .collect();
         words.push(match moved.is_empty() {
-            true => "none of the counters that could be read changes there: garbage collection and the like are not among them".into(),
-            false => format!("with it: {}", moved.join(", ")),
+            true => "none of the counters that could be read changes there; garbage collection and the like are not among them".into(),
+            false => format!("along with it: {}", moved.join(", ")),
         });
     }
     if let Some(first) = &cliff.first_swap {
@@ -253,21 +253,21 @@ pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
     let listed = found.left_out.as_ref().map(|left| format!("; listed at the start: {left}"));
     let mut words = vec![format!("{among}{}", listed.unwrap_or_default())];
     words.push(format!(
-        "{} tried; {} out (with chance {alpha} at most the best of those tried is among them); {} failed; {} never ran, and nothing \
-         is claimed of them",
+        "{} tried; {} ruled out (the chance that the best of those tried is among them is at most {alpha}); {} failed; {} never \
+         ran, and nothing is claimed about them",
         found.ran.len() + found.out.len() + found.failed.len(),
         found.out.len(),
         found.failed.len(),
         found.never_ran,
     ));
     words.push(match &found.winner {
-        Some(winner) => format!("confirmed on {} fresh blocks: {winner}", facts.evidence.blocks),
+        Some(winner) => format!("tested on {}: {winner}", counted(facts.evidence.blocks, "fresh block")),
         None => "no trial gave a figure".into(),
     });
     let (named, rest) = found.differences.split_at(found.differences.len().min(DIFFERENCES_NAMED));
     if !named.is_empty() {
         let more = if rest.is_empty() { String::new() } else { format!("; and {} more", rest.len()) };
-        words.push(format!("distinguishable: {}{more}", named.join("; ")));
+        words.push(format!("what distinguishes CPUs: {}{more}", named.join("; ")));
     }
     words.extend(found.notes.iter().cloned());
     words

@@ -15,8 +15,8 @@ pub fn sentences(screening: &Screening) -> Vec<String> {
     let screened = known.len();
     let looked = match slow.len() {
         0 => "none looked slow".into(),
-        1 => format!("{} looked slow and has full blocks", cpus(&slow)),
-        _ => format!("{} looked slow and have full blocks", cpus(&slow)),
+        1 => format!("{} looked slow and gets full blocks", cpus(&slow)),
+        _ => format!("{} looked slow and get full blocks", cpus(&slow)),
     };
     let mut by_kind: BTreeMap<&CpuSet, CpuSet> = BTreeMap::new();
     for sample in &screening.samples {
@@ -36,8 +36,12 @@ pub fn sentences(screening: &Screening) -> Vec<String> {
     let stood_for = by_kind.keys().fold(slow, |all, kind| all.union(kind));
     let left_out = known.difference(&stood_for);
     if !left_out.is_empty() {
+        let (are, kinds, them) = match left_out.len() {
+            1 => ("is", "another kind", "it"),
+            _ => ("are", "other kinds", "them"),
+        };
         sentences.push(format!(
-            "{} did not look slow and are of other kinds; no CPU stands for them.",
+            "{} did not look slow and {are} of {kinds}; no CPU stands for {them}.",
             cpus(&left_out)
         ));
     }
@@ -67,7 +71,7 @@ mod tests {
             failed: CpuSet::new(),
         };
         let expected = [
-            "Each of 64 CPUs was screened by a short trial: CPU 37 looked slow and has full blocks.",
+            "Each of 64 CPUs was screened by a short trial: CPU 37 looked slow and gets full blocks.",
             "CPUs 0,16 stand for 0-31 (32), CPU 32 stands for 32-36,38-63 (31); these are alike as far as the map shows.",
         ];
         assert_eq!(sentences(&screening), expected);

@@ -1,6 +1,7 @@
 //! Stalls at regular distances, for people.
 
 use advise::explanation::stalled::Stalled;
+use machine::wording::counted;
 
 use crate::number;
 use crate::visible::one_line;
@@ -32,7 +33,7 @@ fn sentence(group: &[&Stalled], arms: usize) -> String {
         (sums.0 + one.regular.stalls, sums.1 + one.trials, sums.2 + one.of_trials)
     });
     let (place, but) = match group.len() == arms {
-        true => ("in every arm".to_string(), ", which no placement of this study takes away"),
+        true => ("in every arm".to_string(), ", which no placement of this study removes"),
         false => (format!("in {}", names(group)), ""),
     };
     format!(
@@ -50,7 +51,7 @@ fn names(group: &[&Stalled]) -> String {
     let shown: Vec<String> = group.iter().take(NAMED).map(|one| one_line(&one.arm).into_owned()).collect();
     match group.len().saturating_sub(NAMED) {
         0 => shown.join(", "),
-        rest => format!("{} and {rest} more arms", shown.join(", ")),
+        rest => format!("{} and {}", shown.join(", "), counted(rest, "more arm")),
     }
 }
 
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!(said.len(), 1);
         let begins = "Work stalls every 2.0 s for 85 ms in every arm (18 stalls in 6 of 8 trials): a pause of the server's own";
         assert!(
-            said[0].starts_with(begins) && said[0].ends_with("no placement of this study takes away."),
+            said[0].starts_with(begins) && said[0].ends_with("no placement of this study removes."),
             "{said:?}"
         );
         assert!(sentences(&found, 3)[0].contains("in cpu 0, cpu 1 ("), "a third arm does not stall");

@@ -1,6 +1,7 @@
 //! What a verification says, for people.
 
 use machine::plan::Predicted;
+use machine::wording::counted;
 use study::engine::verify::{AsPredicted, Verified};
 use study::{Contrast, Trust, Verdict};
 
@@ -50,16 +51,17 @@ fn answer(verified: &Verified) -> String {
 
 fn figure(verified: &Verified, contrast: &Contrast) -> String {
     let unit = if verified.unit.is_empty() { &verified.metric } else { &verified.unit };
-    format!("{} {} than before, in {} blocks", change(contrast), visible::one_line(unit), contrast.blocks)
+    let blocks = counted(contrast.blocks, "block");
+    format!("{} {} compared with before, in {blocks}", change(contrast), visible::one_line(unit))
 }
 
-/// `- predicted: +12 % [8, 15]; it came out as predicted`.
+/// `- predicted by the study (cpu 1): +12 % [8, 15]; the result fits`.
 fn predicted_line(verified: &Verified, predicted: &Predicted) -> String {
     let interval = predicted.low.zip(predicted.high);
     let fits = match verified.as_predicted {
-        Some(AsPredicted::Fits) => "; what came out fits",
-        Some(AsPredicted::Less) => "; it brought less",
-        Some(AsPredicted::More) => "; it brought more",
+        Some(AsPredicted::Fits) => "; the result fits",
+        Some(AsPredicted::Less) => "; the gain is smaller",
+        Some(AsPredicted::More) => "; the gain is larger",
         None => "",
     };
     let arm = visible::one_line(&predicted.arm);
@@ -110,7 +112,7 @@ mod tests {
         let text = render(&verified(Trust::Sound, Verdict::Better));
         assert!(
             text.starts_with(
-                "The gain is real\n- +12.0 % [+8.0, +15.0] requests/s than before, in 17 blocks"
+                "The gain is real\n- +12.0 % [+8.0, +15.0] requests/s compared with before, in 17 blocks"
             ),
             "{text}"
         );
@@ -135,7 +137,7 @@ mod tests {
             as_predicted: Some(AsPredicted::Less),
             ..verified(Trust::Sound, Verdict::Better)
         };
-        let line = "- predicted by the study (cpu 1): +20.0 % [+16.0, +25.0]; it brought less\n";
+        let line = "- predicted by the study (cpu 1): +20.0 % [+16.0, +25.0]; the gain is smaller\n";
         assert!(render(&known).contains(line), "{}", render(&known));
         assert!(!render(&verified(Trust::Sound, Verdict::Better)).contains("predicted"));
     }

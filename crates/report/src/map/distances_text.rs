@@ -47,7 +47,7 @@ pub(crate) fn within_a_map(distances: &Distances) -> String {
 /// A line a group.
 fn groups(cores: &CoreDistances) -> String {
     let mut text = format!(
-        "From CPU to CPU, one way (half of a round trip of a line): median of {} [95 % interval]\n",
+        "From CPU to CPU, one way (half of the round trip of a cache line): median of {} [95 % interval]\n",
         counted(cores.rounds, "round")
     );
     let mut rows = vec![["", "PAIRS", "ns", "LOWEST PAIR", "HIGHEST"].map(String::from).to_vec()];
@@ -71,7 +71,7 @@ fn doubts(cores: &CoreDistances) -> String {
         cores.pairs.iter().filter_map(|pair| Some((pair, pair.unsure.as_ref()?))).collect();
     if !doubted.is_empty() {
         text += &format!(
-            "{} of {} pairs say less than they seem to\n",
+            "{} of {} pairs are in doubt\n",
             number::count(doubted.len()),
             number::count(cores.pairs.len())
         );
@@ -85,7 +85,7 @@ fn doubts(cores: &CoreDistances) -> String {
     let sum = |of: fn(&CorePair) -> u64| cores.pairs.iter().map(of).fold(0, u64::saturating_add);
     let (batches, slow) = (sum(|pair| pair.batches), sum(|pair| pair.slow_batches));
     text + &format!(
-        "{} of {} batches of {} round trips took more than twice their median; they count as the others do\n",
+        "{} of {} batches of {} round trips took more than twice their median; they are not left out\n",
         number::count(slow as usize),
         number::count(batches as usize),
         cores.round_trips_a_batch
@@ -128,7 +128,7 @@ fn buffers(memory: &MemoryDistances) -> String {
             buffer.times_caches.map_or("?".into(), |times| number::grouped(times, 1)),
             buffer.huge_bytes.map_or("?".into(), huge),
             match buffer.pages_checked {
-                0 => "not asked for".into(),
+                0 => "not checked".into(),
                 asked => format!(
                     "{} of {}",
                     number::count(buffer.pages_there as usize),

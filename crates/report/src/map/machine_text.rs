@@ -68,7 +68,7 @@ pub fn in_full(machine: &Machine, part: Part) -> String {
         Part::Kernel => kernel::in_full(machine),
         Part::Device(device) => device::in_full(machine, device),
     };
-    let text = if text.is_empty() { "Nothing of it is known.\n".into() } else { text };
+    let text = if text.is_empty() { "Nothing is known about it.\n".into() } else { text };
     visible::lines(&text).into_owned()
 }
 
@@ -127,7 +127,7 @@ mod tests {
             "L2 unified 2 x 512 KiB of one CPU each",
             "eth0 unknown 0000:00:03.0 virtio_net 1 rx 1 tx 37-39 CPUs 0-1 up",
             "without hardware: ifb0 ifb1 lo",
-            "interrupt time charged to the interrupted task: its CPU time does not show it",
+            "interrupt time charged to the interrupted task, whose CPU time includes it",
             "affinity CPUs 0-1, memory nodes 0",
         ] {
             assert!(text.lines().any(|l| words(l) == line), "{line}\n{text}");

@@ -66,28 +66,26 @@ fn of_setting(one: &PlannedActs, server: Option<&str>) -> Result<Timed, String> 
             );
         }
         "irq-affinity" | "irqbalance-banned-irqs" => {
-            return Err(
-                "interrupts get their numbers anew at each start; knob device-irqs names the device".into()
-            );
+            return Err("interrupts get new numbers at every boot; knob device-irqs names the device".into());
         }
         "kernel-thread-affinity" if target.contains(':') => {
-            return Err("a thread has its number for as long as it runs".into());
+            return Err("a thread number is only valid while the thread runs".into());
         }
         _ => {}
     }
     if guest::is_one(knob) {
         if guest::is_of_server(target) || target.starts_with("pid:") {
-            return Err("name the guest in the target, as in GUEST/vcpu/0: a process has its number for as long as it runs".into());
+            return Err("name the guest in the target, as in GUEST/vcpu/0: a process number is only valid while the process runs".into());
         }
         return Ok(Timed {
-            in_part: Some("it is set for the guest that runs at the beginning of the hours"),
+            in_part: Some("it is set for the guest that is running when the hours begin"),
             ..whole(target)
         });
     }
     if is_of_processes(&one.planned) {
         let unit = unit_of_target(target, server)?;
         let in_part = Some(
-            "it is set for the processes that run at the beginning of the hours; a restart of the unit ends it",
+            "it is set for the processes that are running when the hours begin; a restart of the unit ends it",
         );
         return Ok(Timed { target: unit.clone(), unit: Some(unit), in_part });
     }

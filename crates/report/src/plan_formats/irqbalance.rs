@@ -6,7 +6,7 @@ use machine::{CpuSet, PlannedActs};
 use super::page::{Body, Comment, Page};
 
 const KEPT: &str = "irqbalance leaves it alone from now on, and does not place it: pinwise apply does";
-const NUMBER: &str = "; the number holds until the next start";
+const NUMBER: &str = "; the number is valid until the next boot";
 
 pub(super) fn write(settings: &[&PlannedActs], online: Option<&CpuSet>, page: &mut Page) {
     let (mut banned, mut numbers, mut devices) = (None, Vec::new(), Vec::new());
@@ -19,7 +19,7 @@ pub(super) fn write(settings: &[&PlannedActs], online: Option<&CpuSet>, page: &m
                     banned = Some(cpus);
                     page.leave_in_part(
                         planned,
-                        "irqbalance keeps off the other CPUs; where an interrupt begins the kernel says",
+                        "irqbalance keeps off the other CPUs; the kernel decides where an interrupt starts",
                     );
                 }
                 Err(why) => page.leave(planned, why),
@@ -31,7 +31,7 @@ pub(super) fn write(settings: &[&PlannedActs], online: Option<&CpuSet>, page: &m
             "irqbalance-banned-irqs" => match CpuSet::from_list(&planned.value) {
                 Ok(irqs) if !irqs.is_empty() => {
                     numbers.extend(irqs.iter().map(|irq| irq.to_string()));
-                    page.leave_in_part(planned, "the numbers hold until the next start");
+                    page.leave_in_part(planned, "the numbers are valid until the next boot");
                 }
                 _ => page.leave(planned, "it names no interrupt"),
             },
@@ -40,7 +40,7 @@ pub(super) fn write(settings: &[&PlannedActs], online: Option<&CpuSet>, page: &m
                 page.leave_in_part(planned, KEPT);
             }
             "device-irqs" => page.leave(planned, "a script cannot name the device literally"),
-            _ => page.leave(planned, "it is no setting of interrupts"),
+            _ => page.leave(planned, "it is not a setting of interrupts"),
         }
     }
     let has_script = !numbers.is_empty() || !devices.is_empty();
@@ -59,8 +59,8 @@ pub(super) fn write(settings: &[&PlannedActs], online: Option<&CpuSet>, page: &m
         first: "",
         comment: Comment::Hash,
         advice: vec![
-            "Lines for the file that is there (/etc/sysconfig/irqbalance on Fedora and its kin); then: systemctl restart irqbalance",
-            "IRQBALANCE_BANNED_CPULIST needs irqbalance 1.8. Where the unit starts it with $OPTIONS, that is the name for IRQBALANCE_ARGS.",
+            "Add these lines to the existing file (/etc/sysconfig/irqbalance on Fedora and its relatives); then: systemctl restart irqbalance",
+            "IRQBALANCE_BANNED_CPULIST needs irqbalance 1.8. If the unit starts it with $OPTIONS, use that name instead of IRQBALANCE_ARGS.",
         ],
         text,
     });
@@ -72,13 +72,13 @@ pub(super) fn write(settings: &[&PlannedActs], online: Option<&CpuSet>, page: &m
 /// The CPUs that irqbalance has to keep off so that interrupts stay on those of `value`.
 fn off(value: &str, online: Option<&CpuSet>) -> Result<CpuSet, String> {
     let kept = CpuSet::from_list(value).map_err(|e| e.to_string())?;
-    let online = online.ok_or("which CPUs there are is not known here")?;
+    let online = online.ok_or("the CPUs that are online are not known here")?;
     let banned = online.difference(&kept);
     if kept.intersection(online).is_empty() {
         return Err("it names no CPU that is online".into());
     }
     match banned.is_empty() {
-        true => Err("it names all CPUs, so that irqbalance has none to keep off".into()),
+        true => Err("it names all CPUs, so there are none for irqbalance to keep off".into()),
         false => Ok(banned),
     }
 }
@@ -110,7 +110,7 @@ fn script(numbers: &[String], devices: &[String]) -> Body {
         path: "etc/irqbalance/pinwise-policy".into(),
         first: "#!/bin/sh\n",
         comment: Comment::Hash,
-        advice: vec!["Has to be executable and root's own: chmod 755"],
+        advice: vec!["Must be executable and owned by root: chmod 755"],
         text: text + "exit 0\n",
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn write(settings: &[&PlannedActs], page: &mut Page) {
                 is_one_node = true;
                 page.leave_in_part(
                     planned,
-                    "kubelet chooses which node; it gives a pod CPUs and devices of one",
+                    "kubelet chooses which node; it gives a pod CPUs and devices of one node",
                 );
             }
             _ => page.leave(planned, ELSEWHERE),
@@ -43,7 +43,7 @@ pub(super) fn write(settings: &[&PlannedActs], page: &mut Page) {
     }
     let why = Why {
         in_part: "kubelet keeps pods off these CPUs, and moves nothing onto them",
-        not: "the plan has the system's own work on several sets of CPUs, and kubelet reserves one",
+        not: "the plan puts the system's own work on several sets of CPUs, and kubelet reserves only one",
     };
     let reserved = reserved(settings, why, page);
     let mut text = String::new();
@@ -66,7 +66,7 @@ pub(super) fn write(settings: &[&PlannedActs], page: &mut Page) {
         first: "",
         comment: Comment::Hash,
         advice: vec![
-            "For kubelet --config-dir; else put its lines into the file of --config.",
+            "For kubelet --config-dir; otherwise add its lines to the file of --config.",
             "Drain the node, stop kubelet, remove /var/lib/kubelet/cpu_manager_state, start kubelet.",
         ],
         text: format!("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n{text}"),

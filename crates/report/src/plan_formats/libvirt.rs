@@ -48,7 +48,7 @@ fn of_setting(one: &PlannedActs, guests: &mut BTreeMap<String, Guest>) -> Result
             guests.entry(name).or_default().pins.extend(pins);
             Ok(())
         }
-        "vhost-affinity" => Err("libvirt has no element for threads of vhost".into()),
+        "vhost-affinity" => Err("libvirt has no element for vhost threads".into()),
         "memory-policy" if is_of_server(planned) => {
             let mode = memory(&planned.value)?;
             guests.entry(SERVER.into()).or_default().memory = Some(mode);
@@ -58,7 +58,7 @@ fn of_setting(one: &PlannedActs, guests: &mut BTreeMap<String, Guest>) -> Result
             "libvirt places vCPUs, emulator and I/O threads one by one: plan server/vcpu/N, server/emulator"
                 .into(),
         ),
-        _ if is_of_processes(planned) => Err("it is no setting of a guest's threads".into()),
+        _ if is_of_processes(planned) => Err("it is not a setting of a guest's threads".into()),
         _ => Err("it is a setting of the host, which libvirt does not make; --as systemd".into()),
     }
 }
@@ -77,7 +77,7 @@ fn parts(one: &PlannedActs) -> Result<(String, Vec<GuestPart>), String> {
             parts.push(pin.part);
         }
     }
-    let why = "which of the guest's threads there are is not known here: name one, as in GUEST/vcpu/0";
+    let why = "the guest's threads are not known here: name one, as in GUEST/vcpu/0";
     name.map(|name| (name, parts)).ok_or_else(|| why.into())
 }
 

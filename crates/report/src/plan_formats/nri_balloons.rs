@@ -46,7 +46,7 @@ pub(super) fn write(settings: &[&PlannedActs], isolated: Option<&CpuSet>, page: 
     }
     let why = Why {
         in_part: "the policy keeps these CPUs for kube-system's containers, and moves nothing of the host's onto them",
-        not: "the plan has the system's own work on several sets of CPUs, and the policy reserves one",
+        not: "the plan puts the system's own work on several sets of CPUs, and the policy reserves only one",
     };
     let reserved = reserved(settings, why, page);
     let types = server.types();
@@ -64,8 +64,8 @@ pub(super) fn write(settings: &[&PlannedActs], isolated: Option<&CpuSet>, page: 
         first: "",
         comment: Comment::Hash,
         advice: vec![
-            "For the nodes of one group, in the place of their whole configuration (here for nri-plugins 0.13): kubectl apply -f FILE,",
-            "then for each node that is like the plan's machine: kubectl label node NODE config.nri/group=pinwise",
+            "For the nodes of one group, whose whole configuration it replaces (here for nri-plugins 0.13): kubectl apply -f FILE,",
+            "then, for each node like the plan's machine: kubectl label node NODE config.nri/group=pinwise",
             "The server's pod gets the annotation balloon.balloons.resource-policy.nri.io: pinwise-server",
         ],
         text: format!(
@@ -93,13 +93,13 @@ impl Server {
                 self.cpus = Some(cpus);
             }
             "memory-policy" => {
-                let node =
-                    only_node(&planned.value).ok_or("the policy takes memory of the CPUs' own node alone")?;
+                let node = only_node(&planned.value)
+                    .ok_or("the policy takes memory only from the node of the CPUs")?;
                 self.balloon.push("pinMemory: true".into());
                 self.balloon.push(format!("preferCloseToDevices: [\"/sys/devices/system/node/node{node}\"]"));
                 page.leave_in_part(
                     planned,
-                    "the policy prefers CPUs of this node, and binds to the nodes of those it gets",
+                    "the policy prefers CPUs of this node, and binds memory to the nodes of the CPUs that it gets",
                 );
             }
             "scheduling-policy" => {
@@ -107,10 +107,10 @@ impl Server {
             }
             "io-priority" => {
                 let rank = knobs::io_priority_of(&planned.value)
-                    .ok_or_else(|| format!("'{}' is no priority", planned.value))?;
+                    .ok_or_else(|| format!("'{}' is not a priority", planned.value))?;
                 self.scheduling_class.extend(io(rank));
             }
-            "oom-score" => return Err("kubelet sets it by the pod's class of service".into()),
+            "oom-score" => return Err("kubelet sets it by the pod's quality-of-service class".into()),
             "unit-environment" | "unit-command" => return Err("the pod's own definition says it".into()),
             _ => return Err(ELSEWHERE.into()),
         }
@@ -137,10 +137,10 @@ impl Server {
                 let of_server = by_cpu::is_about(&one.planned, knob, "policy", cpus);
                 match of_server && value.is_some() {
                     true => page
-                        .leave_in_part(&one.planned, "it goes with the CPUs that the server's balloon gets"),
+                        .leave_in_part(&one.planned, "it applies to the CPUs that the server's balloon gets"),
                     false => page.leave(
                         &one.planned,
-                        "the policy sets clocks by balloon, and not all CPUs of the server's have it alike",
+                        "the policy sets clocks per balloon, and the server's CPUs do not all have this value",
                     ),
                 }
             }
@@ -173,7 +173,7 @@ fn why_not(planned: &Planned) -> &'static str {
     match planned.knob.as_str() {
         "cpuset" | "cpuset-mems" => "the policy sets the cpusets of containers itself",
         "process-affinity" | "scheduling-policy" | "io-priority" => {
-            "the policy knows containers, and of the plan's processes the server alone"
+            "the policy only knows containers, and of the plan's processes only the server"
         }
         _ => ELSEWHERE,
     }

@@ -167,7 +167,7 @@ impl Page {
 /// The acts of a setting of the machine. Errors: why there are none.
 pub(super) fn acts(one: &PlannedActs) -> Result<&[Act], String> {
     match &one.acts {
-        Ok(acts) if acts.is_empty() => Err("it is so on this machine without a write".into()),
+        Ok(acts) if acts.is_empty() => Err("this machine has it already: there is nothing to write".into()),
         Ok(acts) => Ok(acts),
         Err(Fault { object, cause, .. }) => Err(format!("{object}: {cause}")),
     }

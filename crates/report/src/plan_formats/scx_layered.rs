@@ -78,7 +78,7 @@ pub(super) fn write(settings: &[&PlannedActs], unit: Option<&str>, all: &[(u32, 
     let awake: Vec<&CpuSet> = layers.values().filter(|cpus| wake_us(cpus).is_some()).collect();
     for planned in rest {
         match awake.iter().any(|cpus| by_cpu::is_about(planned, "cpu-resume-latency", "cpu", cpus)) {
-            true => page.leave_in_part(planned, "it goes with the CPUs that the layer gets"),
+            true => page.leave_in_part(planned, "it applies to the CPUs that the layer gets"),
             false => page.leave(planned, why_not(&planned.knob)),
         }
     }
@@ -121,7 +121,7 @@ fn of_cgroup(path: &str) -> Result<Whose, String> {
     }
     let below = path.strip_prefix("/sys/fs/cgroup/").unwrap_or_default().trim_end_matches('/');
     match below.is_empty() {
-        true => Err(format!("{path} is no cgroup below the root of version 2")),
+        true => Err(format!("{path} is not a cgroup of version 2 below the root")),
         false => {
             let is_slice = below.split('/').all(|name| name.ends_with(".slice"));
             let whose = if is_slice { Whose::Slice } else { Whose::Cgroup };
@@ -145,7 +145,7 @@ fn in_part(whose: &Whose, cpus: &CpuSet, all: &[(u32, CpuSet)]) -> String {
         nodes => format!(" of node {}", nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     };
     let ends = match whose {
-        Whose::Process(_) => "; the process has its number for as long as it runs",
+        Whose::Process(_) => "; the process number is only valid while the process runs",
         _ => "",
     };
     format!("scx_layered chooses which {n} of the CPUs{within}{ends}")
@@ -177,12 +177,14 @@ fn why_not(knob: &str) -> &'static str {
             "a scheduler does not choose where memory comes from; --as systemd"
         }
         "scheduling-policy" => {
-            "a layer has no policy or nice value, and real-time threads are not its own; --as systemd"
+            "a layer has no policy or nice value, and real-time threads are not scheduled by it; --as systemd"
         }
         "vcpu-affinity" | "emulator-affinity" | "iothread-affinity" => {
             "libvirt places the threads of its guests: --as libvirt"
         }
-        "cpu-resume-latency" => "scx_layered sets it by layer, and not all CPUs of one have it alike",
+        "cpu-resume-latency" => {
+            "scx_layered sets it per layer, and no layer has CPUs that all have this value"
+        }
         _ => "scx_layered has no setting for it; --as systemd, --as tuned-profile",
     }
 }

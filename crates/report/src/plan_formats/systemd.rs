@@ -42,8 +42,8 @@ pub(super) fn write(settings: &[&PlannedActs], unit: Option<&str>, page: &mut Pa
 /// How a file is put in force.
 fn advice(path: &str) -> &'static str {
     match path.split('/').nth(1) {
-        Some("sysctl.d") => "In force at the next start, or by: sysctl --system",
-        Some("tmpfiles.d") => "In force at the next start, or by: systemd-tmpfiles --create",
+        Some("sysctl.d") => "In force at the next boot, or with: sysctl --system",
+        Some("tmpfiles.d") => "In force at the next boot, or with: systemd-tmpfiles --create",
         Some("udev") => {
             "In force when the interface appears: udevadm control --reload; udevadm trigger --action=add --subsystem-match=net"
         }
@@ -70,21 +70,23 @@ fn of_unit(planned: &Planned, server: Option<&str>) -> Result<Piece, String> {
         },
         "scheduling-policy" => policy(knobs::scheduling_of(value)?),
         "io-priority" => {
-            rank(knobs::io_priority_of(value).ok_or_else(|| format!("'{value}' is no priority"))?)
+            rank(knobs::io_priority_of(value).ok_or_else(|| format!("'{value}' is not a priority"))?)
         }
         "oom-score" => match value.parse::<i32>() {
             Ok(score) if (-1000..=1000).contains(&score) => vec![format!("OOMScoreAdjust={score}")],
-            _ => return Err(format!("'{value}' is no number from -1000 to 1000")),
+            _ => return Err(format!("'{value}' is not a number from -1000 to 1000")),
         },
         "memory-policy" => memory(value)?,
         "unit-environment" | "unit-command" if value.is_empty() || value.ends_with('\\') => {
-            return Err("it is empty, or its last letter would go on with the next line".into());
+            return Err(
+                "it is empty, or ends with a backslash, which would continue it on the next line".into()
+            );
         }
         "unit-environment" => vec![format!("Environment={}", value.replace('%', "%%"))],
         "unit-command" => vec!["ExecStart=".into(), format!("ExecStart={}", value.replace('%', "%%"))],
         "process-memory-nodes" => {
             return Err(
-                "memory is moved once; knob memory-policy says where a unit takes it from at its start"
+                "memory is moved once; knob memory-policy says where a unit gets memory from when it starts"
                     .into(),
             );
         }
@@ -121,18 +123,20 @@ fn memory(value: &str) -> Result<Vec<String>, String> {
 pub(super) fn unit_of_target(target: &str, server: Option<&str>) -> Result<String, String> {
     let name = match (target, server) {
         (SERVER, None) => {
-            return Err("the plan does not name the server's unit: say it with --server UNIT".into());
+            return Err("the plan does not name the server's unit: name it with --server UNIT".into());
         }
         (SERVER, Some(unit)) => unit,
         (other, _) => other,
     };
     if name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/') {
-        return Err("a process has its number for as long as it runs: name its unit as the target".into());
+        return Err(
+            "a process number is only valid while the process runs: name its unit as the target".into()
+        );
     }
     let unit = if name.ends_with(".service") { name.to_string() } else { format!("{name}.service") };
     match is_name(&unit) {
         true => Ok(unit),
-        false => Err(format!("'{unit}' is no name of a service")),
+        false => Err(format!("'{unit}' is not the name of a service")),
     }
 }
 
@@ -155,7 +159,9 @@ pub(super) fn unit_of_cgroup(path: &str) -> Result<(String, &'static str), Strin
     };
     match in_slices && !section.is_empty() && is_name(unit) {
         true => Ok((unit.to_string(), section)),
-        false => Err(format!("cgroup {path} is no service or slice of systemd; set it where it is made")),
+        false => Err(format!(
+            "cgroup {path} is not a service or slice of systemd; set it where the cgroup is created"
+        )),
     }
 }
 
@@ -169,7 +175,7 @@ fn of_act(act: &Act) -> Result<Piece, String> {
         Act::WriteFile { path, value, netns: None } => (path.to_string_lossy(), value),
         Act::WriteFile { netns: Some(netns), .. } => {
             return Err(format!(
-                "network namespace {netns} is not made by systemd; set it where that is made"
+                "systemd does not create network namespace {netns}; set it where that is created"
             ));
         }
         other => return Err(why_not(other).into()),
@@ -187,14 +193,14 @@ fn why_not(act: &Act) -> &'static str {
     match act {
         Act::HoldLatency { .. } => "a process has to hold it; tuned does (force_latency): --as tuned-profile",
         Act::PlaceFile { .. } | Act::AddBootWords { .. } => {
-            "the boot loader's line is not systemd's to set; --as tuned-profile can ([bootloader])"
+            "systemd does not set boot parameters; --as tuned-profile does ([bootloader])"
         }
         Act::SetEthtool { .. } => "network cards are set up by systemd.link(5), which pinwise does not write",
         Act::SetIrqBan { .. } => {
-            "interrupts get their numbers anew at each start; --as irqbalance-policy keeps irqbalance off them"
+            "interrupts get new numbers at every boot; --as irqbalance-policy keeps irqbalance off them"
         }
         Act::PinGuest { .. } => "libvirt places the threads of its guests: --as libvirt",
-        Act::SetAffinity { .. } => "threads get their numbers anew at each start",
+        Act::SetAffinity { .. } => "threads get new numbers at every start",
         _ => "no file of systemd sets it",
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn write(settings: &[&PlannedActs], page: &mut Page) {
         first: "",
         comment: Comment::Hash,
         advice: vec![
-            "Since tuned 2.23 profiles are in /etc/tuned/profiles. Beside the profile that is active: tuned-adm profile OTHER pinwise",
+            "Since tuned 2.23, profiles are in /etc/tuned/profiles. Together with the active profile: tuned-adm profile OTHER pinwise",
         ],
         text,
     });
@@ -59,7 +59,8 @@ fn line(act: &Act) -> Result<String, String> {
     match act {
         Act::SetEthtool { .. } => Err("pinwise does not write [net] sections".into()),
         Act::SetIrqBan { .. } => {
-            Err("interrupts get their numbers anew at each start; --as irqbalance-policy keeps irqbalance off them".into())
+            Err("interrupts get new numbers at every boot; --as irqbalance-policy keeps irqbalance off them"
+                .into())
         }
         _ => plain(tuned_text(act)?),
     }
@@ -68,7 +69,7 @@ fn line(act: &Act) -> Result<String, String> {
 /// tuned puts variables in, and comments begin in the middle of a line.
 fn plain(line: String) -> Result<String, String> {
     match line.contains(['$', '#', ';', '"', '\'', '\\']) {
-        true => Err("it has a letter that tuned would take for its own".into()),
+        true => Err("it has a character that is special to tuned".into()),
         false => Ok(line),
     }
 }
@@ -78,6 +79,6 @@ fn boot_words(value: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".,:-_/+=@".contains(&byte);
     match !words.is_empty() && words.iter().all(|word| word.bytes().all(is_plain)) {
         true => Ok(words.join(" ")),
-        false => Err("it has a letter that the boot loader's shell would take for its own".into()),
+        false => Err("it has a character that is special to the boot loader's shell".into()),
     }
 }

@@ -87,7 +87,7 @@ fn arms_without_cpus_of_the_server_are_counted_and_a_best_one_among_them_has_no_
 fn interrupts_that_are_not_known_are_left_out_and_the_reason_is_said() {
     let not_read = places(&others::two_cpus());
     assert!(!not_read.contains("class=\"track\"") && !not_read.contains(">irq "), "{not_read}");
-    assert!(not_read.contains("the observations are without irq and softirq of /proc/stat"), "{not_read}");
+    assert!(not_read.contains("the observations do not have irq and softirq of /proc/stat"), "{not_read}");
     let mut facts = others::two_cpus();
     facts.trials.iter_mut().for_each(|seen| seen.observation = None);
     assert!(places(&facts).contains("no trial has an observation"));

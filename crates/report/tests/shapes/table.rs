@@ -261,14 +261,13 @@ fn memory_where_the_server_ran_stands_beside_what_the_map_predicts() {
     for arm in &mut facts.evidence.arms {
         arm.others.insert("memory_local_share".into(), if arm.cpu.is_some() { 0.98 } else { 0.52 });
     }
-    assert!(!render(&facts, &[], at(100)).contains("Memory on the nodes"), "there is one node");
+    assert!(!render(&facts, &[], at(100)).contains("Share of the server's memory"), "there is one node");
     facts.machine.nodes =
         (0..2).map(|id| machine::topology::nodes::Node { id, ..Default::default() }).collect();
     let text = flat(&render(&facts, &[], at(100)));
-    let sentence =
-        "Memory on the nodes where the server ran: unpinned A 52 %, unpinned B 52 %, cpu 0 98 %, cpu 1 98 %";
+    let sentence = "Share of the server's memory on the node where it ran: unpinned A 52 %, unpinned B 52 %, cpu 0 98 %, cpu 1 98 %";
     assert!(
-        text.contains(sentence) && text.contains("Spread evenly over 2 nodes it would be 50 %."),
+        text.contains(sentence) && text.contains("Spread evenly over 2 nodes, it would be 50 %."),
         "{text}"
     );
 }

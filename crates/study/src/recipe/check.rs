@@ -43,7 +43,7 @@ impl Recipe {
         let mut names = BTreeSet::new();
         if let Some(twice) = self.factors.iter().map(Factor::name).find(|name| !names.insert(name.clone())) {
             let remedy =
-                "put their levels into one factor, or give factors of kind places or boot names of their own";
+                "put their levels into one factor, or give each factor of kind places or boot its own name";
             return Err(Fault::new(Class::Usage, format!("factor {twice}"), "it is given twice", remedy));
         }
         // What a key can be does not depend on factors, and with them each of many levels would be held against all.
@@ -80,7 +80,7 @@ impl Recipe {
         });
         let mut places = places.flatten().chain([&self.baseline]).chain(&self.mis_tuning);
         if self.load_cpus.is_some() || places.any(|place| place.load.is_some()) {
-            let remedy = "leave it out; CPUs of a load on another host are the key cpus of that host";
+            let remedy = "leave it out; for a load on another host, set the key cpus of that host";
             return usage("load CPUs", "they are CPUs of this host, but other hosts drive the load", remedy);
         }
         if self.server.pair || self.load.netns().is_some() {
@@ -156,10 +156,10 @@ impl Search {
         if !recipe.budget.looks.is_empty() {
             let remedy =
                 "leave it out: a search ends by its own rule, and is confirmed in budget.blocks blocks";
-            return wrong("budget.looks", "a search has none", remedy);
+            return wrong("budget.looks", "a search has no looks", remedy);
         }
         if !recipe.expectations.is_empty() {
-            let remedy = "leave them out, and hold the placement that it finds to them in a study of its own";
+            let remedy = "leave them out, and check the placement that the search finds against them in a separate study";
             return wrong("expectations", "a search has no arms before it has run", remedy);
         }
         if recipe.asks_for_boots() {
@@ -183,7 +183,7 @@ impl Search {
             Some(factor) => Err(Fault::new(
                 Class::Usage,
                 format!("factor {}", factor.name()),
-                "it places the server or the load, which the search does, or the kernel's own work, which depends on that",
+                "it places the server or the load, which the search does itself, or the kernel's own work, which depends on that",
                 "leave it out, search without CPUs (search.cpus = false), or leave [search] out and try each of its levels",
             )),
         }
@@ -195,7 +195,7 @@ impl Search {
             return wrong("without CPUs there is nothing to search", "add [[factors]], or leave it out");
         }
         if !self.server.is_empty() || !self.load.is_empty() {
-            let remedy = "leave search.server and search.load out, or this";
+            let remedy = "leave search.server and search.load out, or set search.cpus = true";
             return wrong("numbers of CPUs are named, but CPUs are not searched", remedy);
         }
         let moves_work = |factor: &&Factor| matches!(factor, Factor::Places(Places { levels, .. }) if levels.iter().any(|place| place.housekeeping.is_some()));

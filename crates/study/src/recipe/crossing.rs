@@ -75,7 +75,7 @@ const KNOBS: &[(&str, Crossing)] = &[
     ("netdev-max-backlog", AT_NEXT_PACKET),
     ("nmi-watchdog", AT_NEXT_TICK),
     ("numa-balancing", Outlasts("pages that it moves stay where it moved them")),
-    ("oom-score", Outlasts("it shows only where memory runs out")),
+    ("oom-score", Outlasts("it shows only when memory runs out")),
     ("process-affinity", AT_NEXT_WAKEUP),
     ("process-memory-nodes", Disturbs("all pages of the server are moved, and moved back, in each trial")),
     ("rps-cpus", AT_NEXT_PACKET),

@@ -85,7 +85,7 @@ impl Recipe {
 
     fn check_design(&self) -> Result<(), Fault> {
         if self.mis_tuning.is_some() {
-            let remedy = "leave it out; for a control that has a size give a small dose (--dose 0.05)";
+            let remedy = "leave it out; for a control of known size, give a small dose (--dose 0.05)";
             return refused("mis_tuning", "it would make a server in production worse on purpose", remedy);
         }
         if self.dose.share > MOST_DOSE {
@@ -102,7 +102,7 @@ impl Recipe {
                 "leave it out (--observed 0); 'pinwise diagnose' observes a server without changing it";
             return refused(
                 "budget.observed_blocks",
-                "harm in blocks beside the deciding ones is in no budget",
+                "no budget limits harm in blocks other than the deciding ones",
                 remedy,
             );
         }

@@ -42,8 +42,9 @@ impl Secrets {
 
     /// As TOML, in the form of a recipe: `[load]`, `password = "..."`.
     pub fn to_toml(&self) -> Result<String, Fault> {
-        toml::to_string(&self.0)
-            .map_err(|e| Fault::new(Class::Storage, "secrets", e, "report this as a bug of pinwise"))
+        toml::to_string(&self.0).map_err(|e| {
+            Fault::new(Class::Storage, "secrets", e, "this is a bug in pinwise; please report it")
+        })
     }
 
     /// Whether there is none.
@@ -81,8 +82,8 @@ impl Recipe {
             return Ok((self.clone(), Secrets::default()));
         };
         let concealed = whole.try_into().map_err(|_| {
-            let remedy = "mark texts that may be any text: those of [load], server.env, and variables";
-            Fault::new(Class::Usage, "secrets", "one of those marked cannot be any text", remedy)
+            let remedy = "mark only keys that can hold any text: those of [load], server.env and variables";
+            Fault::new(Class::Usage, "secrets", "one of the marked keys cannot hold any text", remedy)
         })?;
         Ok((concealed, Secrets(taken)))
     }
@@ -135,8 +136,7 @@ impl Recipe {
             let used = commands.into_iter().chain(of_load).find(|(_, command)| uses(command, name));
             if let (true, Some((command, _))) = (self.is_secret(&key, value), used) {
                 let cause = format!("it is a secret, and the list of processes shows {command}");
-                let remedy =
-                    "have the program read it from a variable of its environment (server.env, load.env)";
+                let remedy = "have the program read it from an environment variable (server.env, load.env)";
                 return Err(Fault::new(Class::Usage, key, cause, remedy));
             }
         }

@@ -55,7 +55,7 @@ impl Cgroups for LiveKernel {
         for tid in procfs::numbers(&format!("/proc/{pid}/task"))? {
             match fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")) {
                 Ok(text) if place(&text).as_ref() != Some(&first) => {
-                    let why = "its threads are in several cgroups, which moving the process would forget";
+                    let why = "its threads are in several cgroups; moving the process would lose that";
                     return Err(io::Error::new(io::ErrorKind::Unsupported, why));
                 }
                 _ => {}

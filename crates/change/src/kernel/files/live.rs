@@ -45,7 +45,7 @@ mod tests {
     fn ordinary_files_are_never_written() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = LiveKernel::new().write_file(file.path(), "x", None).unwrap_err();
-        assert!(error.to_string().contains("writes no others"), "{error}");
+        assert!(error.to_string().contains("writes to no others"), "{error}");
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "");
     }
 }

@@ -69,7 +69,7 @@ fn has_room(path: &Path, bytes: u64) -> io::Result<()> {
         false => {
             let [free, bytes, left] = [free, bytes, LEFT_FREE_BYTES].map(|bytes| bytes >> 20);
             let why = format!(
-                "{free} MiB are free in {}: not enough for {bytes} MiB of swap and {left} MiB that stay free",
+                "{free} MiB are free in {}: not enough for {bytes} MiB of swap and {left} MiB that must stay free",
                 folder.display()
             );
             Err(io::Error::new(io::ErrorKind::StorageFull, why))

@@ -49,7 +49,7 @@ fn shown_in_sys() -> io::Result<Namespace> {
         let file = search::all().into_iter().find(shows_the_same)?;
         search::of_file_whole(&file).ok()
     });
-    shown.ok_or_else(|| io::Error::other("whose interfaces /sys shows cannot be determined"))
+    shown.ok_or_else(|| io::Error::other("it cannot be determined whose interfaces /sys shows"))
 }
 
 /// Inode number of the directory of the loopback interface in sysfs. It distinguishes network namespaces: the interface lives

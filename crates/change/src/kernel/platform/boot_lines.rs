@@ -141,7 +141,7 @@ fn make_entries() -> io::Result<()> {
         })
         .collect();
     if kernels.is_empty() {
-        let why = "no entry in loader/entries is of a kernel whose image is here (/lib/modules/VERSION/vmlinuz, /boot/vmlinuz-VERSION)";
+        let why = "no entry in loader/entries is for a kernel whose image is here (/lib/modules/VERSION/vmlinuz, /boot/vmlinuz-VERSION)";
         return Err(io::Error::new(io::ErrorKind::NotFound, why));
     }
     kernels.iter().try_for_each(|(version, image)| {

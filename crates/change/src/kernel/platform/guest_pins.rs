@@ -31,7 +31,7 @@ pub fn set(pin: &GuestPin, cpus: &CpuSet) -> io::Result<()> {
 }
 
 fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "the guest has no UUID that libvirt could know it by")
+    io::Error::new(io::ErrorKind::InvalidInput, "the guest has no UUID by which libvirt could know it")
 }
 
 /// Runs virsh and returns what it prints.

@@ -62,7 +62,7 @@ fn ask(process: &ProcessRef, message: &[u8]) -> io::Result<String> {
     exchange(process.pid, message).map_err(|error| match error.kind() {
         _ if !procfs::is_alive(process) => io::Error::from_raw_os_error(libc::ESRCH),
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            io::Error::other("irqbalance runs, and its socket is gone")
+            io::Error::other("irqbalance runs, but its socket is gone")
         }
         _ => error,
     })

@@ -53,17 +53,17 @@ pub struct Args {
     #[arg(long, value_name = "WAVES", default_value = "1,10%,100%")]
     waves: Waves,
     /// Command to run here for each host of a wave, with {host} and {destination} filled in; an exit code other than 0 means harm. It is
-    /// run without a shell
+    /// run without a shell. This or --verify is required
     #[arg(long, value_name = "CMD")]
     check: Option<String>,
-    /// Case whose trials are run on each host before the plan is applied there; if they do not show it to be better, that counts as harm.
-    /// May be given several times
+    /// Case whose trials are run on each host before the plan is applied there; if they do not show the plan to be better, that counts as
+    /// harm. May be given several times
     #[arg(long, value_name = "CASE")]
     verify: Vec<PathBuf>,
-    /// How long the hosts of a wave settle before they are checked
+    /// How long to wait after the plan was applied to a wave, before its hosts are checked
     #[arg(long, value_name = "TIME", value_parser = length, default_value = "30s")]
     settle: Duration,
-    /// Time after which a host undoes the plan by itself, unless its wave was confirmed before
+    /// Time after which a host undoes the plan by itself, unless its wave was confirmed before; longer than --settle
     #[arg(long, value_name = "TIME", value_parser = length, default_value = "10m")]
     confirm_within: Duration,
     /// On harm, leave the plan in force on the hosts of earlier waves

@@ -118,7 +118,7 @@ fn recipe(path: &Path) -> Result<String, Fault> {
     }
     if recipe.asks_for_boots() {
         let cause = "its trials need reboots, which end the connection to a host";
-        let remedy = "leave boot words out, or run 'pinwise study --reboot' on each host";
+        let remedy = "leave boot parameters out, or run 'pinwise study --reboot' on each host";
         return Err(Fault::new(Class::Usage, format!("{named}: boot parameters"), cause, remedy));
     }
     Ok(text)

@@ -17,10 +17,10 @@ pub struct PartFlags {
     /// Every interrupt line, with its controller, affinity hint and owner
     #[arg(long)]
     irqs: bool,
-    /// Idle states and which of them a latency limit permits, clock policies
+    /// Idle states, which of them the latency limits permit, and frequency policies
     #[arg(long)]
     power: bool,
-    /// Boot parameters and which of them took effect, settings, mitigations
+    /// Boot parameters and which of them took effect, kernel settings, mitigations
     #[arg(long)]
     kernel: bool,
     /// One device: where it is attached, its queues, and the CPUs that serve them
@@ -47,7 +47,7 @@ impl PartFlags {
 fn no_such_device(name: &str, machine: &Machine) -> Fault {
     let names: Vec<&str> = machine.devices.iter().map(|device| device.name.as_str()).collect();
     let remedy = match names.is_empty() {
-        true => "no devices are known of this machine".to_string(),
+        true => "no devices of this machine are known".to_string(),
         false => format!("choose one of {}", names.join(", ")),
     };
     Fault::new(Class::Usage, format!("device {name}"), "there is no such device", remedy)

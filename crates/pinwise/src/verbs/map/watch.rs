@@ -26,13 +26,16 @@ const PAGE_ROWS: isize = 15;
 // Flags of `pinwise map --watch`.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
-    /// Show interrupts, softirqs and CPU time live, for SECONDS or until q or Ctrl-C
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, conflicts_with_all = ["from", "output"])]
+    /// Show interrupts, softirqs and CPU time of the whole machine live, for SECONDS or until q or Ctrl-C
+    #[arg(
+        long, value_name = "SECONDS", num_args = 0..=1,
+        conflicts_with_all = ["from", "output", "process", "part", "diff", "distances"]
+    )]
     watch: Option<Option<u64>>,
-    /// With --watch: time between frames
+    /// With --watch: time between frames, ms
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..=3_600_000))]
     interval_ms: u64,
-    /// With --watch: stop after this time
+    /// With --watch: stop after this time, s
     #[arg(long = "for", value_name = "SECONDS", requires = "watch")]
     for_s: Option<u64>,
 }

@@ -124,7 +124,7 @@ fn case(asked: CaseArguments, cases: &CaseFolder) -> Result<Asked, Fault> {
 
 fn explain(asked: ExplainArguments, cases: &CaseFolder) -> Result<Asked, Fault> {
     if asked.arm.is_none() && asked.against.is_some() {
-        let cause = "an arm to compare with is named, but no arm";
+        let cause = "it names an arm to compare with, but no arm is named";
         return Err(Fault::new(Class::Usage, "argument against", cause, "send 'arm', too"));
     }
     let arm = arguments::option("arm", "--arm", asked.arm.as_deref())?;

@@ -92,7 +92,7 @@ impl CaseFolder {
         if id != "." {
             for part in id.split('/') {
                 if !is_plain(part) {
-                    return Err(refused("it is not an id of a case"));
+                    return Err(refused("it is not the id of a case"));
                 }
                 path.push(part);
                 if !path.symlink_metadata().is_ok_and(|there| there.is_dir()) {

@@ -18,10 +18,10 @@ use crate::{notes, progress_bar};
 // What of them is wanted.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
-    /// Measure how long a cache line takes from each CPU to each other one, instead of gaps
+    /// Measure how long a cache line takes from each CPU to each other CPU, instead of gaps
     #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
     cores: bool,
-    /// Measure latency and bandwidth of each node's memory from each node's CPUs, instead of gaps
+    /// Measure the latency and bandwidth of each node's memory from each node's CPUs, instead of gaps
     #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
     memory: bool,
     /// Save what --cores and --memory measure to a file, for 'pinwise map --distances' and 'pinwise capture --distances'
@@ -38,7 +38,7 @@ impl Flags {
         let wanted = self.cores || self.memory;
         match &self.save {
             Some(path) if !wanted => {
-                let cause = "a file of distances has no gaps";
+                let cause = "a file of distances does not hold gaps";
                 let remedy = "add --cores, --memory or both; for gaps use --format json";
                 Err(Fault::new(Class::Usage, format!("--save {}", path.display()), cause, remedy))
             }
@@ -57,7 +57,7 @@ impl Flags {
         let cause = "a cache line moves between two CPUs, and only one was named";
         match (are_named, self.memory) {
             (true, _) => {
-                let remedy = "name two CPUs or more with --cpu, or leave it out for all";
+                let remedy = "name two or more CPUs with --cpu, or leave it out for all";
                 Err(Fault::new(Class::Usage, format!("--cores --cpu {cpus}"), cause, remedy))
             }
             (false, false) => {

@@ -35,7 +35,7 @@ impl OwnersForm {
         Ok(match (self, between) {
             (Self::Systemd, Some(hours)) => PlanFormat::SystemdBetween(hours),
             (_, Some(_)) => {
-                let cause = "only the form of systemd supports hours of the day";
+                let cause = "only the form systemd supports hours of the day";
                 return Err(Fault::new(Class::Usage, "--between", cause, "use --as systemd"));
             }
             (Self::TunedProfile, None) => PlanFormat::TunedProfile,

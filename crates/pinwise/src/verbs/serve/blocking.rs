@@ -13,7 +13,7 @@ pub(crate) async fn beside<T: Send + 'static>(
 ) -> Result<T, Fault> {
     let ended = spawn_blocking(work).await;
     ended.unwrap_or_else(|error| {
-        Err(Fault::new(Class::Storage, object, error, "report this as a bug of pinwise"))
+        Err(Fault::new(Class::Storage, object, error, "this is a bug in pinwise; please report it"))
     })
 }
 

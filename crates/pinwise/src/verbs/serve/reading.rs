@@ -77,7 +77,7 @@ fn diagnosis(asked: &[(String, String)]) -> Result<(Vec<String>, u64), Fault> {
             _ => {
                 return Err(wrong(
                     "the query",
-                    "it has something else than process and for_s",
+                    "it has a parameter other than process and for_s",
                     "leave it out",
                 ));
             }

@@ -34,14 +34,16 @@ Examples:
   pinwise study --search=60                              search for the best set of CPUs in 60 trials, then confirm it
   pinwise study --aa 2                                   all placements alike: what a study reports when there is no difference
   pinwise study recipes/redis.toml -o cases/redis        a study described in a file
-  pinwise study recipes/redis.toml --key load.seconds=3  the same, with one key changed")]
+  pinwise study recipes/redis.toml --key precision.margin=0.01     the same, with one key changed")]
 pub struct Args {
     /// A recipe (TOML); flags override its keys
     pub(super) recipe: Option<PathBuf>,
-    /// Command line of the server; {port}, {address}, {cpu} and {cpus} are filled in. Without it: the built-in string server
+    /// Command line of the server; {port}, {address}, {cpu}, {cpus}, {dir} (the folder of the trial) and {exe} (pinwise itself) are filled
+    /// in. Without it: the built-in string server
     #[arg(long, value_name = "CMD")]
     pub(super) server: Option<String>,
-    /// Another build of the server: both run in every block, in random order, and are compared as the arms server-a and server-b
+    /// Command line of another build of the server: both run in every block, in random order, and are compared as the arms server-a and
+    /// server-b. Needs --server, or a recipe with a server
     #[arg(long, value_name = "CMD", conflicts_with = "aa")]
     pub(super) server_b: Option<String>,
     /// A server that is already running: a process number or name (all:NAME: all processes of that name), a systemd unit, a cgroup, a
@@ -49,73 +51,79 @@ pub struct Args {
     /// stopped. Needs --port, except with --traffic own
     #[arg(long, value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD|JOB", conflicts_with = "server")]
     pub(super) running: Option<String>,
-    /// Port of the server. Without it: a free port for each trial
+    /// TCP port of the server. Without it: a free port for each trial; with --traffic own, the lowest on which the server listens
     #[arg(long)]
     pub(super) port: Option<u16>,
-    /// Address of the server
+    /// Address on which the server listens, as the load reaches it. Without it: 127.0.0.1, or, if other hosts drive the load, an address at
+    /// which they reach this one
     #[arg(long, value_name = "IP")]
     pub(super) address: Option<std::net::IpAddr>,
-    /// Network namespace (ip netns) that the server runs in
+    /// Network namespace (ip netns) in which the server runs
     #[arg(long, value_name = "NAME")]
     pub(super) server_netns: Option<String>,
     /// How to drive the server: a driver from 'pinwise list workloads', such as string (one line out, one line back) or command (any load
-    /// tool). Set its keys with --key load.KEY=VALUE
+    /// tool). Set its keys with --key load.KEY=VALUE. Without it: string, or command if --command is given
     #[arg(long, value_name = "DRIVER")]
     pub(super) load: Option<String>,
     /// Generate no load: measure under the traffic that the running server already gets (own). Arms are switched every few seconds, guards
-    /// end an arm that does harm, and figures come from the kernel or from the server (docs/own-traffic.md)
+    /// end an arm that does harm, and figures come from the kernel or from the server (docs/own-traffic.md). Needs --running
     #[arg(long, value_enum, value_name = "WHOSE", conflicts_with_all = ["load", "command", "server"])]
     pub(super) traffic: Option<Traffic>,
-    /// With --traffic own: end an arm at once unless this holds: 'FIGURE <= NUMBER' or '... <= NUMBER x baseline'. May be given several
-    /// times. Without it: latency_p99_us <= 2 x baseline, cpu_us_per_request <= 1.5 x baseline, errors <= baseline
+    /// With --traffic own: end an arm at once unless this holds: 'FIGURE <= NUMBER' or '... <= NUMBER x baseline' (or >=). May be given
+    /// several times. Without it: latency_p99_us <= 2 x baseline, cpu_us_per_request <= 1.5 x baseline, errors <= baseline
     #[arg(long, value_name = "GUARD", conflicts_with = "no_guard")]
     pub(super) guard: Vec<Guard>,
-    /// Use no guards: nothing ends an arm that does harm
+    /// With --traffic own: use no guards. Nothing ends an arm that does harm
     #[arg(long)]
     pub(super) no_guard: bool,
-    /// End the study once this many requests in trials of other arms than the baseline were slower than the guards allow. Without it: 1 %
-    /// of the requests that its trials would see, or as many as the guards let pass, whichever is more
+    /// With --traffic own: end the study once this many requests, in trials of arms other than the baseline, were slower than the guards on
+    /// latency allow. Without it: 1 % of the requests that its trials would see, or as many as these guards let pass, whichever is more
     #[arg(long, value_name = "N")]
     pub(super) most_slow_requests: Option<u64>,
-    /// Hours of each day in which trials may start: 02:00-04:00, or 22:00-06:00 across midnight. At other times the study waits
+    /// Hours of each day, in local time, in which trials may start: 02:00-04:00, or 22:00-06:00 across midnight. At other times the study
+    /// waits
     #[arg(long, value_name = "HH:MM-HH:MM")]
     pub(super) hours: Option<Hours>,
-    /// Network namespace that the load runs in
+    /// Network namespace (ip netns) in which the load runs
     #[arg(long, value_name = "NAME")]
     pub(super) load_netns: Option<String>,
-    /// File of other hosts that drive the load: TOML, or an Ansible inventory in INI format (docs/hosts.md)
+    /// File of other hosts: those that drive the load, and the one that runs the server, if it is not this one. TOML, or an Ansible
+    /// inventory in INI format (docs/hosts.md)
     #[arg(long, value_name = "FILE")]
     pub(super) hosts: Option<PathBuf>,
     /// The same hosts by name, as ssh takes them: load=b,c (or load=b*3,c*3 for three processes on each). server=a: run the study on host
-    /// a, where its server runs, and copy the case back here
+    /// a, where its server runs, and copy the case back here. May be given several times
     #[arg(long, value_name = "ROLE=HOST,...")]
     pub(super) host: Vec<String>,
     #[command(flatten)]
     pub(super) slurm: SlurmFlags,
-    /// Command line of the load tool, for --load command; {port}, {address}, {cpu} and {cpus} are filled in
+    /// Command line of the load tool, for --load command; {port}, {address}, {cpu}, {cpus}, {seconds} (--key load.seconds=S) and {dir} are
+    /// filled in
     #[arg(long, value_name = "CMD")]
     pub(super) command: Option<String>,
-    /// A figure in the output of the load tool: NAME=REGEX (its first group, or the group named value) or NAME=json:/POINTER
+    /// A figure in the output of --command: NAME=REGEX (the group named value, else the first group) or NAME=json:/POINTER. May be given
+    /// several times
     #[arg(long = "figure", value_name = "NAME=WHERE")]
     pub(super) figures: Vec<String>,
-    /// Number of connections of the load
+    /// Number of connections of the load; not with --load command
     #[arg(long, value_name = "N")]
     pub(super) connections: Option<u32>,
-    /// Keep connections open instead of opening one for each request
+    /// Keep connections open instead of opening one for each request; not with --load command
     #[arg(long)]
     pub(super) keep_alive: bool,
-    /// Open loop: send this many requests a second. Without it: a closed loop
+    /// Open loop: send this many requests a second. Without it: a closed loop. Not with --load command
     #[arg(long, value_name = "PER_S")]
     pub(super) rate: Option<f64>,
-    /// Work per request of the built-in server, us
+    /// Work per request of the built-in string server, us. Without it: 50
     #[arg(long, value_name = "US")]
     pub(super) work_us: Option<f64>,
-    /// The figure that decides. NAME=SOURCE: a figure that a server under its own traffic reports itself, which decides if no other is
-    /// named. May be given several times (docs/own-traffic.md)
+    /// The figure that decides. Without it: requests_per_s, or the only --figure; with --traffic own, latency_p99_us. NAME=SOURCE: a figure
+    /// that a server under its own traffic reports itself, which decides if no other is named; may be given several times
+    /// (docs/own-traffic.md)
     #[arg(long, value_name = "NAME|NAME=SOURCE")]
     pub(super) metric: Vec<String>,
-    /// Share of the server's CPU time that is taken from it in the positive control; 0: no positive control. Without it: 0.2, or 0 with
-    /// --traffic own
+    /// Share of the server's CPU time that a thief takes from it in the positive control: 0.01 to 0.6 (0.1 with --traffic own); 0: no thief.
+    /// Without it: 0.2, or 0 with --traffic own
     #[arg(long, value_name = "SHARE")]
     pub(super) dose: Option<f64>,
     /// Whether higher or lower is better for the deciding figure; needed if its name and unit do not say so (as latency_p99_us and
@@ -125,46 +133,49 @@ pub struct Args {
     /// Same as --better lower
     #[arg(long, hide = true, conflicts_with = "better")]
     pub(super) lower_is_better: bool,
-    /// CPUs to try, one after the other: numbers (0-3,8) or names from 'pinwise map' (node:0, l3:0, 'all,!siblings'). Without it: all CPUs
-    /// that pinwise may use
+    /// CPUs to try, one after the other, instead of what the recipe varies: numbers (0-3,8) or names from 'pinwise map' (node:0, l3:0,
+    /// 'all,!siblings'). Without it, if nothing else is varied: all CPUs that pinwise may use
     #[arg(long, value_name = "CPUS")]
     pub(super) cpus: Option<CpuChoice>,
-    /// CPUs for the load, in the same form. Without it: the CPUs that the server does not use
+    /// CPUs for the load, in the same form; not if other hosts drive it. Without it: the CPUs that the server does not use
     #[arg(long, value_name = "CPUS")]
     pub(super) load_cpus: Option<CpuChoice>,
-    /// A/A study: N arms that are all placed like the baseline
+    /// A/A study: N arms (1 to 64) that are all placed like the baseline. Not with --cpus
     #[arg(long, value_name = "N")]
     pub(super) aa: Option<usize>,
     /// Search for the best set of CPUs for the server, in about this many trials (120 if not given), instead of trying each CPU alone. The
-    /// best set is confirmed in fresh blocks
+    /// best set is confirmed in fresh blocks. Not with --cpus, --aa, --expect or --traffic own
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true)]
     pub(super) search: Option<Option<usize>>,
-    /// Command to run beside the server in every trial, and the CPUs it runs on: 3:CMD, node:1:CMD
+    /// Command to run next to the server in every trial, and the CPUs that it is pinned to: 3:CMD, node:1:CMD. May be given several times
     #[arg(long = "neighbour", value_name = "CPUS:CMD")]
     pub(super) neighbours: Vec<String>,
-    /// Knob to set in every trial: KNOB:TARGET=VALUE (pinwise list knobs)
+    /// Knob to set in every trial: KNOB:TARGET=VALUE (pinwise list knobs). TARGET is 'server' for the server, 'machine' for a knob of the
+    /// whole machine. May be given several times
     #[arg(long = "set", value_name = "SETTING")]
     pub(super) settings: Vec<String>,
-    /// Number of complete blocks. Without it: as many as the comparisons need, at least 14
+    /// Number of complete blocks. Without it: as many as the comparisons need, at least 14 (across boots, no minimum); the study ends after
+    /// five sevenths of them if everything is decided by then
     #[arg(long, value_name = "N")]
     pub(super) blocks: Option<usize>,
     /// Number of additional, observed blocks, in which the kernel accounts for the server's time. They explain differences (pinwise
-    /// explain) but do not decide. 0: none. Without it: 6; none if the study has fewer blocks, or goes across boots. Needs root and eBPF
+    /// explain) but do not decide. 0: none. Without it: 6; none if the study has fewer blocks, goes across boots, or has --traffic own.
+    /// Needs root and eBPF: without them there are none
     #[arg(long, value_name = "N")]
     pub(super) observed: Option<usize>,
-    /// Length of the measured window of a trial, s
+    /// Length of the measured window of a trial, s. Without it: 1, or 2 with --traffic own
     #[arg(long, value_name = "S")]
     pub(super) window: Option<f64>,
-    /// Longest warm-up that may be left out, s
+    /// Longest warm-up that may be left out, s. Without it: 0.4, or 2 with --traffic own
     #[arg(long, value_name = "S")]
     pub(super) warm_up: Option<f64>,
-    /// Time after which a trial that has not ended counts as failed, s
+    /// Time after which a trial that has not ended counts as failed, s. Without it: 120
     #[arg(long, value_name = "S")]
     pub(super) trial_timeout: Option<f64>,
-    /// How many times a trial is run at most, when it fails or other programs disturb it; 1: never repeated
+    /// How many times a trial is run at most, if it fails or other programs disturb it; 1: never repeated. Without it: 3
     #[arg(long, value_name = "N")]
     pub(super) attempts: Option<usize>,
-    /// Treat differences up to this share as equal
+    /// Treat differences up to this share as equal. Without it: 0.03 (3 %)
     #[arg(long, value_name = "SHARE")]
     pub(super) margin: Option<f64>,
     /// An expectation: 'FIGURE of ARM >= NUMBER' or '... >= NUMBER x ARM' (or <=). May be given several times. The exit code is 0 if all
@@ -174,10 +185,11 @@ pub struct Args {
     /// Run the recipe at its size for real machines, if it defines one (its table 'full')
     #[arg(long, requires = "recipe")]
     pub(super) full: bool,
-    /// Set any key of the recipe: KEY=VALUE, with the value as in TOML (load.connections=64). May be given several times
+    /// Set any key of the recipe: KEY=VALUE, with the value as in TOML (load.connections=64). Other flags override it. May be given several
+    /// times
     #[arg(long = "key", value_name = "KEY=VALUE")]
     pub(super) keys: Vec<String>,
-    /// Seed for the order of trials
+    /// Seed for the order of trials. Without it: drawn at random
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// The case folder; without it: a new one under cases/
@@ -186,14 +198,14 @@ pub struct Args {
     /// Form of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
-    /// For a study of boot parameters: reboot the machine whenever a trial needs other parameters, and at the end into its own. Needs root
+    /// For a study of boot parameters: reboot the machine whenever a trial needs other parameters, and at the end with its own. Needs root
     /// and systemd
     #[arg(long)]
     pub(super) reboot: bool,
     /// Run the study even if the pilot finds that this load cannot reveal a bad placement
     #[arg(long)]
     pub(super) anyway: bool,
-    /// Print the recipe that results from the flags, and run nothing
+    /// Print the recipe that results from the file and the flags, and run nothing
     #[arg(long)]
     pub(super) print_recipe: bool,
     /// Print the JSON Schema of recipes, for editors (recipes/recipe.schema.json), and run nothing

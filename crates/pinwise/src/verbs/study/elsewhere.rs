@@ -40,7 +40,7 @@ pub(super) fn may_run(args: &Args, recipe: &Recipe, server: &HostSpec) -> Result
     }
     if args.reboot || recipe.asks_for_boots() {
         let cause =
-            format!("a restart of host {} would end the connection that the study depends on", server.name);
+            format!("a reboot of host {} would end the connection that the study depends on", server.name);
         return refused("boot parameters", cause);
     }
     let Some(dir) = args.output.as_deref() else { return Ok(()) };

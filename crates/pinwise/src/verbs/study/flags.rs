@@ -147,7 +147,7 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 return Err(Fault::new(Class::Usage, format!("--load {named}"), cause, remedy));
             };
             if command.is_some() {
-                let cause = format!("the {named} load takes none");
+                let cause = format!("the {named} load takes no command");
                 return Err(Fault::new(Class::Usage, "--command", cause, "choose --load command"));
             }
             recipe.load = load;

@@ -116,7 +116,7 @@ fn port(recipe: &mut Recipe) -> Result<(), Fault> {
     recipe.server.port = Some(port.ok_or_else(|| {
         let missing =
             connections.missing.first().map(|missing| format!(" ({}: {})", missing.fact, missing.why));
-        let cause = format!("no TCP port that it listens on was found{}", missing.unwrap_or_default());
+        let cause = format!("no TCP port was found on which it listens{}", missing.unwrap_or_default());
         let remedy = "run as root, or name the port (--port; ss -ltnp)";
         Fault::new(Class::MachineLacks, format!("server {running}"), cause, remedy)
     })?);

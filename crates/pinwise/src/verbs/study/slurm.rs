@@ -45,8 +45,8 @@ pub(super) fn placed(args: &Args, recipe: Recipe) -> Result<Option<Recipe>, Faul
         return Ok(Some(recipe));
     }
     if recipe.asks_for_boots() {
-        let cause = "a restart of its node ends a job of Slurm";
-        let remedy = "leave boot words out, or study them without --slurm";
+        let cause = "a reboot of its node would end the Slurm job";
+        let remedy = "leave boot parameters out, or study them without --slurm";
         return Err(Fault::new(Class::Usage, "boot parameters", cause, remedy));
     }
     let allocation = if flags.print_script { None } else { Allocation::current()? };
@@ -69,7 +69,7 @@ fn within(flags: &SlurmFlags, recipe: Recipe, allocation: &Allocation) -> Result
     }
     if slurm::is_exclusive(*job) == Some(false) {
         note!(
-            "pinwise: job {job} is not exclusive: other jobs may run on its nodes, and disturb what is measured (--exclusive)"
+            "pinwise: job {job} is not exclusive: other jobs may run on its nodes and disturb what is measured (ask for --exclusive)"
         );
     }
     if !rustix::process::geteuid().is_root() {
@@ -96,9 +96,9 @@ fn on_nodes(flags: &SlurmFlags, mut recipe: Recipe, allocation: &Allocation) -> 
 /// What a job that does not run as root varies and what not, and which settings of the recipe are among the latter.
 fn without_root(recipe: &Recipe) -> String {
     let mut note = String::from(
-        "the job does not run as root: it varies CPUs and memory of its own processes, and keys of server and load; not varied are \
-         interrupts, queues of devices, frequencies and idle states, cgroups, real-time priorities, the kernel's own work and other \
-         settings of the kernel; and no observed blocks are run",
+        "the job does not run as root: it can vary the CPUs and memory of its own processes, and keys of server and load, but not \
+         interrupts, device queues, frequencies, idle states, cgroups, real-time priorities, the kernel's own work or other kernel \
+         settings; and there are no observed blocks",
     );
     let settings = needing_root(recipe);
     if !settings.is_empty() {
@@ -175,7 +175,7 @@ fn followed(submitted: &Submitted) -> String {
     let Submitted { job, nodes, case, log } = submitted;
     let (case, log) = (quoted(Path::new(case)), quoted(Path::new(log)));
     format!(
-        "Job {job} of Slurm: {}.\n  squeue --job {job}        whether it is running\n  tail -F {log}\n  \
+        "Job {job} of Slurm: {}.\n  squeue --job {job}        shows whether it is running\n  tail -F {log}\n  \
          pinwise report {case}\n  scancel {job}             ends it, and undoes everything\n",
         counted(*nodes, "exclusive node")
     )
@@ -191,7 +191,7 @@ fn command(exe: OsString, words: impl Iterator<Item = OsString>) -> Result<Vec<S
 /// A word or a path as text: a script holds no other.
 fn in_words(path: &Path) -> Result<&str, Fault> {
     path.to_str().ok_or_else(|| {
-        let cause = "is not UTF-8, which the script of a job has to be";
+        let cause = "it is not UTF-8, but the script of a job must be";
         Fault::new(Class::Usage, path.display(), cause, "give it another name")
     })
 }

@@ -46,7 +46,7 @@ Examples:
 A flight recorder:
   pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
   pinwise watch --process nginx --record RING --when 'run queue > 5ms' --when 'taker backup > 10%' --when SIGUSR1
-                                                    keep what came before and after, beside the ring, and diagnose it
+                                                    keep what came before and after, next to the ring, and diagnose it
   pinwise watch --replay RING --last 5m             what happened, as if watched at that time; needs no root
   pinwise watch --replay RING --since 10:00 --until 10:05 --full
   pinwise watch --replay RING --series --format parquet -o threads.parquet
@@ -54,9 +54,9 @@ For Prometheus and others, until Ctrl-C:
   pinwise watch --process nginx --openmetrics 127.0.0.1:9117
   pinwise watch --process nginx --textfile /var/lib/node_exporter/pinwise.prom --every 10s
 
-The kernel sums up every event with BPF programs at its trace points, which needs root, or CAP_BPF and CAP_PERFMON.
-Without them, the counters of /proc are shown: how often something happened, but not how long it took.
-Ctrl-C ends the window early.")]
+BPF programs at the kernel's trace points add up every event, which needs root, or CAP_BPF and CAP_PERFMON. Without
+them, text and JSON show the counters of /proc: how often something happened, but not how long it took. Everything else
+(tables, traces, stacks, recordings, metrics) is refused then. Ctrl-C ends the window early.")]
 pub struct Args {
     /// The server: a process number or name (all:NAME: all processes of that name), a systemd unit, the path of a cgroup, a container, a
     /// guest, a Kubernetes pod, a Slurm job (job:NUMBER)
@@ -72,20 +72,21 @@ pub struct Args {
     /// its threads still cover all CPUs; takers, tasks, interrupts and functions cover these only
     #[arg(long, value_name = "CPUS")]
     pub cpu: Option<CpuChoice>,
-    /// How long, such as 30s, 200ms or 5m. Without it: on a terminal, live until q; otherwise 10 s; a recorder, until Ctrl-C
+    /// How long, such as 30s, 200ms or 5m, at most 24h. Without it: until q as live text on a terminal; until Ctrl-C with --record,
+    /// --openmetrics or --textfile; otherwise 10s
     #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
     pub window: Option<Duration>,
-    /// Show every thread, task, line and function, not only the dozen that matter most; in JSON, also histograms of lengths
+    /// Show every cause, thread, task, line and function, not only those that matter most; in JSON, also histograms of lengths
     #[arg(long, conflicts_with = "record")]
     pub full: bool,
     /// Record to a folder, interval by interval: a ring of files, in which the oldest makes room for the newest
     #[arg(long, value_name = "RING")]
     pub record: Option<PathBuf>,
-    /// Upper limit for all files of the ring together (64MiB if not given); with --format perfetto, for the memory that holds events
-    /// (256MiB), which ends the window when it is full
+    /// With --record: upper limit for all files of the ring together (64MiB if not given). With --format perfetto: upper limit for the
+    /// memory that holds events (256MiB if not given); the window ends when it is full. At least 64KiB
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub size: Option<u64>,
-    /// Length of an interval of the ring, or between two updates of metrics: 100ms to 1h
+    /// Length of an interval of the ring, or time between two updates of metrics: 100ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, requires = "in_intervals")]
     pub every: Duration,
     #[command(flatten)]
@@ -107,10 +108,10 @@ pub struct Args {
     /// Form of the output
     #[arg(long, value_enum, default_value_t, conflicts_with = "record")]
     pub format: Form,
-    /// Which table, with --format csv or parquet. Without it: threads, or tasks if there is no target
+    /// With --format csv or parquet: which table. Without it: threads, or tasks if there is no target
     #[arg(long, value_enum, conflicts_with = "record")]
     pub table: Option<Table>,
-    /// One row for each interval instead of their sum, for plots; with csv or parquet
+    /// With --replay, and --format csv or parquet: rows for each interval instead of the sum of all, for plots
     #[arg(long, requires = "replay")]
     pub series: bool,
     /// Write to this file instead of stdout
@@ -138,7 +139,7 @@ pub enum Form {
     Parquet,
     /// Every event, as a trace for the Perfetto UI.
     Perfetto,
-    /// What the target's threads waited for and worked on, in ns by stack of their own functions. For flame graphs.
+    /// What the target's threads waited for and worked on, in ns for each stack of their own functions. For flame graphs.
     Folded,
     /// A flame graph of the same, as one SVG file to open in a browser.
     Flamegraph,
@@ -176,7 +177,7 @@ pub enum Table {
     Cpus,
     /// What interrupted each CPU.
     Sources,
-    /// Tasks that ran on its CPUs while it waited; without a target, all tasks.
+    /// Tasks that ran on the target's CPUs while it waited; without a target, all tasks.
     Tasks,
     /// Interrupt lines of devices by CPU.
     Lines,
@@ -300,7 +301,7 @@ fn holds_types(file: &Path) -> Result<(), Fault> {
         }
         Err(e) => Err(Fault::new(Class::Usage, object, e, remedy)),
         Ok(()) if u16::from_ne_bytes(magic) == TYPES => Ok(()),
-        Ok(()) => Err(Fault::new(Class::Usage, object, "the file does not begin as types in BTF do", remedy)),
+        Ok(()) => Err(Fault::new(Class::Usage, object, "the file does not begin like BTF", remedy)),
     }
 }
 
@@ -309,7 +310,7 @@ fn size(text: &str) -> Result<u64, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let found = units.iter().find_map(|(unit, bits)| text.strip_suffix(unit).map(|number| (number, *bits)));
     let (number, bits) = found.unwrap_or((text, 0));
-    let number: u64 = number.trim().parse().map_err(|e| format!("{e}: give a size, as 64MiB or 1GiB"))?;
+    let number: u64 = number.trim().parse().map_err(|e| format!("{e}: give a size such as 64MiB or 1GiB"))?;
     let bytes = number.checked_mul(1 << bits).filter(|bytes| *bytes >= SMALLEST);
     bytes.ok_or_else(|| "choose 64KiB or more".into())
 }
@@ -360,7 +361,7 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         assert!(refused().to_string().contains("empty"));
         std::fs::write(&path, "\x7fELF").unwrap();
-        assert!(refused().to_string().contains("does not begin as types"));
+        assert!(refused().to_string().contains("does not begin like BTF"));
         std::fs::write(&path, [&TYPES.to_ne_bytes()[..], &[1, 0]].concat()).unwrap();
         assert_eq!(holds_types(&path), Ok(()));
     }

@@ -108,7 +108,7 @@ impl<'a> Intervals<'a> {
             let title = self.watched.title();
             match (gone, self.watched.can_come_again()) {
                 (true, true) => {
-                    note!("pinwise: {title} has ended; {}, for it may come again", I::WHILE_GONE);
+                    note!("pinwise: {title} has ended; {}, in case it comes back", I::WHILE_GONE);
                 }
                 (true, false) => note!("pinwise: {title} has ended"),
                 (false, _) => note!("pinwise: {title} is running again"),

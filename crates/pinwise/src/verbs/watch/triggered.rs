@@ -101,7 +101,7 @@ impl<'a> Triggered<'a> {
         }
         if self.engine.is_full() {
             note!(
-                "pinwise: --most {}: nothing more is kept beside the ring; recording goes on",
+                "pinwise: --most {}: no more parts are kept next to the ring; recording goes on",
                 self.flags.most
             );
         }

@@ -218,7 +218,8 @@ fn who_may_set_it_again_is_reported_before_it_is_set() {
     tuned.kill().unwrap();
     tuned.wait().unwrap();
     let said = String::from_utf8_lossy(&text.stderr);
-    let line = said.lines().position(|line| line.contains("swappiness of machine may be set anew by tuned"));
+    let line =
+        said.lines().position(|line| line.contains("swappiness of machine may be overwritten by tuned"));
     let set = said.lines().position(|line| line.starts_with("swappiness of machine: "));
     assert!(line.is_some() && line < set, "{said}");
     assert!(!said.contains("oom-score of machine may"), "{said}");

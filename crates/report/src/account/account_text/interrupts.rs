@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use probe::account::{Account, CountedInterrupts, CpuAccount, Interruptions, Source};
 
-use super::row_limit::{SHOWN, and_more};
+use super::row_limit::{SHOWN, and_more, and_more_by_cpu};
 use crate::account::figures::{count, longest, percent, shortest, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
@@ -48,7 +48,7 @@ pub(super) fn cpus(account: &Account, most: usize) -> String {
         }
         rows.push(row);
     }
-    let more = and_more(most, account.cpus.len(), "CPUs");
+    let more = and_more(most, account.cpus.len(), "CPU");
     format!("{title}\n{}{more}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))
 }
 
@@ -59,7 +59,7 @@ fn ranked(account: &Account, most: usize) -> (Vec<&CpuAccount>, &'static str) {
     let title = match account.together.is_some() {
         true if cpus.len() > most => {
             cpus.sort_by_key(|cpu| Reverse((cpu.target_ns, cpu.other_ns.saturating_add(cpu.interrupted_ns))));
-            "CPUs, those with most of it first"
+            "CPUs, those on which it ran longest first"
         }
         false if cpus.len() > most.min(SHOWN) => {
             cpus.sort_by_key(|cpu| Reverse(cpu.other_ns.saturating_add(cpu.interrupted_ns)));
@@ -92,7 +92,7 @@ pub(super) fn sources(account: &Account, most: usize) -> String {
         let shown = by_cpu.iter().take(of_each);
         rows.extend(shown.map(|(cpu, seen)| row(*cpu, source.words(), seen, with_target)));
     }
-    let more = and_more(rows.len() - 1, all, "sources on other CPUs");
+    let more = and_more_by_cpu(rows.len() - 1, all, "source");
     let counted = counted_only(account, most);
     let apart = if counted.is_empty() { "" } else { "\n" };
     let table = grid::lines(&sides(with_target), &rows, 2);
@@ -121,7 +121,7 @@ fn counted_only(account: &Account, most: usize) -> String {
         ]
     }));
     let sides = [Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
-    let more = and_more(shown.len(), all, "counts on other CPUs");
+    let more = and_more_by_cpu(shown.len(), all, "count");
     format!("By /proc/interrupts: how often, not how long\n{}{more}", grid::lines(&sides, &rows, 2))
 }
 
@@ -172,7 +172,7 @@ pub(super) fn lines(account: &Account, most: usize) -> String {
         let name = format!("{} {}", line.irq, line.name.as_deref().unwrap_or("(not known)"));
         row(line.cpu, &name, &line.seen, with_target)
     }));
-    let more = and_more(most, account.lines.len(), "lines");
+    let more = and_more(most, account.lines.len(), "line");
     format!("Devices\n{}{more}", grid::lines(&sides(with_target), &rows, 2))
 }
 
@@ -195,17 +195,18 @@ pub(super) fn functions(account: &Account, most: usize) -> String {
         ]
     }));
     let sides = [Side::Right, Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
-    let more = and_more(most, account.functions.len(), "functions");
+    let more = and_more(most, account.functions.len(), "function");
     format!("What the kernel ran for others\n{}{more}", grid::lines(&sides, &rows, 2))
 }
 
 /// Why ticks did not stop.
 pub(super) fn ticks(account: &Account) -> String {
     let lines = account.cpus.iter().filter(|cpu| !cpu.tick_kept.is_empty()).map(|cpu| {
-        let kept = cpu.tick_kept.iter().map(|kept| {
-            format!("{} times {} ({})", count(kept.times), kept.dependency.words(), kept.dependency)
-        });
-        format!("  CPU {}: {}\n", cpu.cpu, kept.collect::<Vec<_>>().join(", "))
+        let kept = cpu
+            .tick_kept
+            .iter()
+            .map(|kept| format!("{} ({}): {}", kept.dependency.words(), kept.dependency, count(kept.times)));
+        format!("  CPU {}: {}\n", cpu.cpu, kept.collect::<Vec<_>>().join("; "))
     });
     let lines: String = lines.collect();
     if lines.is_empty() { lines } else { format!("Why the tick was not stopped\n{lines}") }

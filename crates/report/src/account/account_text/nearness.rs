@@ -17,7 +17,7 @@ pub(super) fn section(account: &Account) -> String {
     }));
     let remote = nearness.expected_remote_share.map_or(String::new(), |share| {
         format!(
-            "  {} of accesses go to another node, if each page is used alike wherever it ran\n",
+            "  {} of accesses would go to another node if every page were used equally from wherever it ran\n",
             whole_percent(share)
         )
     });

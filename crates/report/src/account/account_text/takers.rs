@@ -31,7 +31,7 @@ fn what_it_comes_to(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, wi
     }
     let lost_ns = target.interrupted_ns.saturating_add(target.kept_off_ns());
     let text = format!(
-        "It wanted CPUs for {} and had them for {} of that ({}); {} were taken.\n",
+        "It wanted CPUs for {} and had them for {} of that ({}); {} was taken from it.\n",
         time(wanted_ns),
         time(target.on_cpu.total_ns),
         percent(target.on_cpu.total_ns, wanted_ns),
@@ -42,7 +42,7 @@ fn what_it_comes_to(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, wi
 }
 
 /// Of some CPUs alone nothing is judged.
-const NOT_JUDGED: &str = "What costs it is judged on all its CPUs together: leave --cpu out.\n";
+const NOT_JUDGED: &str = "What costs it time is only judged on all its CPUs together: leave --cpu out.\n";
 
 fn causes(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
     as_text(&diagnosis_text::causes(diagnosis, wanted, width))
@@ -65,10 +65,10 @@ fn nobodys(account: &Account, lost_ns: u64) -> String {
         return String::new();
     }
     let why = match account.leaves_out_cpus() {
-        true => "on other CPUs than those of --cpu",
-        false => "by slices that have not ended, or that nobody saw",
+        true => "on CPUs other than those of --cpu",
+        false => "by slices that have not ended or were not seen",
     };
-    format!("{} of that were taken {why}: who did is not among the takers.\n", time(rest_ns))
+    format!("{} of that was taken {why}, and is in no row of the takers.\n", time(rest_ns))
 }
 
 fn without_target(account: &Account) -> String {
@@ -76,7 +76,7 @@ fn without_target(account: &Account) -> String {
     let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).fold(0, u64::saturating_add);
     let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).fold(0, u64::saturating_add);
     format!(
-        "Tasks ran on {} for {} of the time, interrupts took {}.\n",
+        "Tasks ran on {} for {} of the time; interrupts took {}.\n",
         counted(account.cpus.len(), "CPU"),
         percent(busy_ns, online_ns),
         percent(interrupted_ns, online_ns)
@@ -101,8 +101,11 @@ pub(super) fn section(account: &Account, most: usize) -> String {
         ]
     }));
     let sides = [Side::Right, Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
-    let what = if account.together.is_some() { "Taken from it" } else { "Taken by tasks and interrupts" };
-    format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.takers.len(), "takers"))
+    let what = match account.together.is_some() {
+        true => "Taken from it, as shares of the time in which it wanted a CPU",
+        false => "Taken by tasks and interrupts, as shares of the time of these CPUs",
+    };
+    format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.takers.len(), "taker"))
 }
 
 /// Tasks one by one: those that took from the target, or all that ran.
@@ -137,5 +140,5 @@ pub(super) fn tasks(account: &Account, most: usize) -> String {
     let mut sides = vec![Side::Right; head.len() - 2];
     sides.extend([Side::Left, Side::Left]);
     let what = if with_target { "Tasks on its CPUs while it waited" } else { "Tasks" };
-    format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.tasks.len(), "tasks"))
+    format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.tasks.len(), "task"))
 }

@@ -112,10 +112,10 @@ fn what_is_slept_for_stands_below_all_sleep_the_longest_first() {
 fn the_verdict_says_what_nobody_is_named_for() {
     let cpus = machine::CpuSet::from_list("2-3").unwrap();
     let text = sheet_of(&waited(vec![Account::elsewhere(&cpus)]), "process 7", Wanted::default());
-    assert!(text.contains("900 ns of that were taken on other CPUs than those of --cpu"), "{text}");
+    assert!(text.contains("900 ns of that was taken on CPUs other than those of --cpu"), "{text}");
     assert!(text.contains("Not known") && text.contains("CPUs 2-3 only (--cpu)"), "{text}");
     let text = sheet_of(&waited(Vec::new()), "process 7", Wanted::default());
-    assert!(text.contains("900 ns of that were taken by slices that have not ended"), "{text}");
+    assert!(text.contains("900 ns of that was taken by slices that have not ended"), "{text}");
 }
 
 #[test]

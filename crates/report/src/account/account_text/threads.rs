@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use probe::account::{Account, Distribution, Part, SleepReason, ThreadAccount, Waker, WakerContext};
+use machine::wording::counted;
+use probe::account::{
+    Account, Distribution, Migrations, Part, SleepReason, ThreadAccount, Waker, WakerContext,
+};
 
 use super::row_limit::and_more;
 use crate::account::figures::{count, longest, percent, time, time_or_dash};
@@ -36,27 +39,38 @@ pub(super) fn sum(account: &Account) -> String {
         ]);
         if what == "on a CPU" {
             let interrupted = [time(all.interrupted_ns), percent(all.interrupted_ns, all.wall_ns)];
-            rows.push([vec!["  interrupted there".into()], interrupted.to_vec()].concat());
+            rows.push([vec!["interrupted there".into()], interrupted.to_vec()].concat());
         }
     }
     rows.extend(asleep_for(all));
     let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Right, Side::Right];
-    let moved = &all.migrations;
     let mut text = format!(
-        "Its {} threads\n{}  migrations {}: {} to a sibling, {} within the cache, {} within the node, {} across nodes\n",
-        account.threads.len(),
-        grid::lines(&sides, &rows, 2),
-        count(moved.count()),
-        count(moved.same_core),
-        count(moved.same_cache),
-        count(moved.same_node),
-        count(moved.across_nodes),
+        "Where the time of its {} went\n{}",
+        counted(account.threads.len(), "thread"),
+        grid::lines(&sides, &rows, 2)
     );
-    text.push_str(&format!("  woken on another CPU than the last {}\n", count(all.woken_elsewhere)));
+    text.push_str(&migrations(&all.migrations));
+    text.push_str(&format!("  woken on a CPU other than the last one: {}\n", count(all.woken_elsewhere)));
     text.push_str(&wakers(all));
     text.push_str(&memory(all));
     text.push_str(&from_idle(all));
     text
+}
+
+/// How often its threads moved, by how far: the parts add up.
+fn migrations(moved: &Migrations) -> String {
+    let unknown = match moved.unknown {
+        0 => String::new(),
+        times => format!(", {} not known how far", count(times)),
+    };
+    format!(
+        "  migrations: {} ({} to a sibling, {} within the cache, {} within the node, {} across nodes{unknown})\n",
+        count(moved.count()),
+        count(moved.same_core),
+        count(moved.same_cache),
+        count(moved.same_node),
+        count(moved.across_nodes)
+    )
 }
 
 /// What was slept for, the longest first: rows below that of all sleep, which is the last.
@@ -77,13 +91,13 @@ fn asleep_for(all: &ThreadAccount) -> Vec<Vec<String>> {
 
 fn words(reason: SleepReason) -> &'static str {
     match reason {
-        SleepReason::Unknown => "not known for what",
+        SleepReason::Unknown => "reason not known",
         SleepReason::Futex => "for a futex (lock, condition)",
         SleepReason::Input => "for input",
         SleepReason::Timer => "for a timer",
         SleepReason::Output => "for room to write",
         SleepReason::Sync => "for a sync to storage",
-        SleepReason::Child => "for a child to end",
+        SleepReason::Child => "for a child to exit",
         SleepReason::Stopped => "stopped or frozen",
         SleepReason::Other => "for something else",
     }
@@ -101,14 +115,18 @@ fn wakers(all: &ThreadAccount) -> String {
 fn waker_words(waker: &Waker) -> String {
     let place = if waker.elsewhere { "another CPU" } else { "the same CPU" };
     let process = match (&waker.comm, waker.pid) {
-        (Some(comm), Some(pid)) => format!("{} (process {pid})", one_line(comm)),
-        (_, Some(pid)) => format!("process {pid}"),
-        (_, None) => "an idle CPU or a process that is not known here".into(),
+        (Some(comm), Some(pid)) => Some(format!("{} (process {pid})", one_line(comm))),
+        (_, Some(pid)) => Some(format!("process {pid}")),
+        (_, None) => None,
     };
-    match waker.context {
-        WakerContext::Interrupt => format!("an interrupt on {place}"),
-        WakerContext::Task => format!("{process} on {place}"),
-        WakerContext::Softirq => format!("a softirq on {place}, with {process} there"),
+    match (waker.context, process) {
+        (WakerContext::Interrupt, _) => format!("an interrupt on {place}"),
+        (WakerContext::Task, Some(process)) => format!("{process} on {place}"),
+        (WakerContext::Task, None) => format!("{place}, which was idle or ran an unknown process"),
+        (WakerContext::Softirq, Some(process)) => format!("a softirq on {place}, which ran {process}"),
+        (WakerContext::Softirq, None) => {
+            format!("a softirq on {place}, which was idle or ran an unknown process")
+        }
     }
 }
 
@@ -123,7 +141,7 @@ fn memory(all: &ThreadAccount) -> String {
     );
     if all.reclaim.count > 0 {
         line.push_str(&format!(
-            "  freed memory itself before it got any {} times, {} in all, {} at most\n",
+            "  freed memory itself before it got any: {} ({} in all, {} at most)\n",
             count(all.reclaim.count),
             time(all.reclaim.total_ns),
             time_or_dash(all.reclaim.longest_ns)
@@ -136,11 +154,11 @@ fn memory(all: &ThreadAccount) -> String {
 fn from_idle(all: &ThreadAccount) -> String {
     let lines = all.from_idle.iter().map(|state| {
         let name = state.name.as_deref().map_or(format!("state {}", state.state), str::to_string);
-        let latency = state.exit_latency_us.map_or(String::new(), |us| format!(", exit latency {us} us"));
+        let latency = state.exit_latency_us.map_or(String::new(), |us| format!(" (exit latency {us} us)"));
         format!(
-            "  woken {} times on a CPU idle in {}{latency}: {} until it ran\n",
-            count(state.count),
+            "  woken on a CPU idle in {}{latency}: {}, {} on average until it ran\n",
             one_line(&name),
+            count(state.count),
             time(state.total_ns / state.count.max(1))
         )
     });
@@ -168,8 +186,8 @@ pub(super) fn section(account: &Account, most: usize) -> String {
     rows.extend(account.threads.iter().take(most).map(row));
     let mut sides = vec![Side::Right; head.len() - 1];
     sides.push(Side::Left);
-    let more = and_more(most, account.threads.len(), "threads");
-    format!("Threads, as shares of their time\n{}{more}", grid::lines(&sides, &rows, 2))
+    let more = and_more(most, account.threads.len(), "thread");
+    format!("Threads, as shares of the time of each\n{}{more}", grid::lines(&sides, &rows, 2))
 }
 
 fn row(thread: &ThreadAccount) -> Vec<String> {
@@ -194,7 +212,7 @@ pub(super) fn histogram(account: &Account) -> String {
     let Some(all) = &account.together else { return String::new() };
     let parts = [
         ("Slices on a CPU by length", &all.on_cpu_lengths),
-        ("Stretches without a CPU that it wanted, by length", &all.off_cpu_lengths),
+        ("Stretches in which it wanted a CPU and had none, by length", &all.off_cpu_lengths),
     ];
     let drawn: Vec<String> = parts.iter().map(|(title, lengths)| bars(title, lengths)).collect();
     drawn.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
@@ -237,13 +255,14 @@ fn bars(title: &str, lengths: &Distribution) -> String {
 
 /// Between which CPUs threads moved.
 pub(super) fn routes(account: &Account, most: usize) -> String {
-    let lines =
-        account.routes.iter().take(most).map(|route| {
-            format!("  {} times from CPU {} to CPU {}\n", count(route.times), route.from, route.to)
-        });
+    let lines = account
+        .routes
+        .iter()
+        .take(most)
+        .map(|route| format!("  from CPU {} to CPU {}: {}\n", route.from, route.to, count(route.times)));
     let lines: String = lines.collect();
     match lines.is_empty() {
         true => lines,
-        false => format!("Migrations\n{lines}{}", and_more(most, account.routes.len(), "routes")),
+        false => format!("Migrations\n{lines}{}", and_more(most, account.routes.len(), "route")),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn section(noise: &Noise, width: usize) -> String {
     let seconds = noise.cpus.iter().map(|cpu| cpu.window_s).fold(0.0, f64::max);
     let cell_s = seconds / cells as f64;
     let mut text = format!(
-        "Over time, {} a cell; time in gaps, full block {}\n",
+        "Over time, {} per cell: time in gaps as a share of the cell, a full block is {}\n",
         time((cell_s * 1e9) as u64),
         share(most)
     );
@@ -34,7 +34,7 @@ pub(super) fn section(noise: &Noise, width: usize) -> String {
         let line: String = strips.shares.iter().map(|share| level(*share / most)).collect();
         text += &format!("  CPU {cpu:<5} {line}\n");
     }
-    text += &format!("longest gap, by powers of two from 1 us to {}\n", time(longest_ns));
+    text += &format!("longest gap, in powers of two from 1 us to {}\n", time(longest_ns));
     for (cpu, strips) in &cpus {
         let line: String = strips.longest_ns.iter().map(|ns| level(by_powers(*ns, longest_ns))).collect();
         text += &format!("  CPU {cpu:<5} {line}\n");

@@ -1,4 +1,4 @@
-//! What noise comes to, in sentences.
+//! What a CPU is quiet enough for, in sentences.
 
 use advise::noise::{Beyond, CpuVerdict, Verdict};
 use machine::wording::{plural, whole_percent};
@@ -13,8 +13,9 @@ pub(super) fn lines(verdict: &Verdict) -> Vec<String> {
         format!("{noun} {}: quiet enough for {}", class.cpus, class.quiet.words())
     };
     let largest = verdict.largest.iter().map(|largest| {
-        let words = format!("{} of the noise is {}", whole_percent(largest.share), largest.cause.words());
-        largest.remedy.map_or(words.clone(), |remedy| format!("{words}: {remedy}"))
+        let share = whole_percent(largest.share);
+        let words = format!("Largest cause, {share} of all time in gaps: {}", largest.cause.words());
+        largest.remedy.map_or(words.clone(), |remedy| format!("{words}; {remedy}"))
     });
     verdict.classes.iter().map(class).chain(largest).collect()
 }
@@ -33,17 +34,17 @@ pub(super) fn words(seen: &CpuVerdict) -> String {
 }
 
 fn beyond(beyond: &Beyond) -> String {
-    let of = |cause: Option<Cause>, more: &str| match cause {
-        Some(cause) => format!(" ({}{more})", cause.words()),
+    let by = |cause: Option<Cause>| match cause {
+        Some(cause) => format!(" (largest part: {})", cause.words()),
         None => String::new(),
     };
     match *beyond {
         Beyond::LongestGap { length_ns, limit_ns, cause } => {
             let length_us = length_ns as f64 / 1e3;
-            format!("a gap of {length_us:.0} us{} is above {} us", of(cause, ""), limit_ns / 1_000)
+            format!("its longest gap was {length_us:.0} us{}, above {} us", by(cause), limit_ns / 1_000)
         }
         Beyond::Share { share: taken, limit, cause } => {
-            format!("{} of the time in gaps{} is above {} %", share(taken), of(cause, " most"), limit * 100.0)
+            format!("{} of its time was in gaps{}, above {} %", share(taken), by(cause), limit * 100.0)
         }
     }
 }
@@ -62,12 +63,15 @@ mod tests {
     fn a_cpu_is_said_to_be_quiet_enough_with_what_keeps_it_from_more() {
         let share = Beyond::Share { share: 0.0047, limit: 0.001, cause: Some(TICK) };
         let seen = CpuVerdict { cpu: 3, quiet: Quiet::RealTime, beyond: vec![share] };
-        let why = "quiet enough for real-time loops of 1 ms; not for busy polling: 0.47 % of the time in gaps (timer interrupt \
-            (tick) most) is above 0.1 %";
+        let why = "quiet enough for real-time loops of 1 ms; not for busy polling: 0.47 % of its time was in gaps (largest part: \
+            timer interrupt (tick)), above 0.1 %";
         assert_eq!(words(&seen), why);
         let gap = Beyond::LongestGap { length_ns: 1_200_000, limit_ns: 1_000_000, cause: None };
         let seen = CpuVerdict { cpu: 3, quiet: Quiet::General, beyond: vec![gap] };
-        assert!(words(&seen).ends_with("not for low-latency services: a gap of 1200 us is above 1000 us"));
+        assert!(
+            words(&seen)
+                .ends_with("not for low-latency services: its longest gap was 1200 us, above 1000 us")
+        );
     }
 
     #[test]
@@ -81,7 +85,8 @@ mod tests {
         assert_eq!(lines[0], "CPUs 2-3: quiet enough for busy polling");
         assert_eq!(lines[1], "CPU 0: quiet enough for real-time loops of 1 ms");
         assert!(
-            lines[2].starts_with("75 % of the noise is timer interrupt (tick): a busy CPU keeps"),
+            lines[2]
+                .starts_with("Largest cause, 75 % of all time in gaps: timer interrupt (tick); a busy CPU"),
             "{}",
             lines[2]
         );

@@ -61,29 +61,29 @@ const fn counter(name: &'static str, help: &'static str) -> Family {
     family(Kind::Counter, name, help)
 }
 
-pub(super) static BUILD: Family = family(Kind::Info, "pinwise_build", "The pinwise that counts.");
+pub(super) static BUILD: Family = family(Kind::Info, "pinwise_build", "The version of pinwise.");
 pub(super) static TARGET: Family =
-    family(Kind::Info, "pinwise_target", "What is watched, and by which means of the kernel.");
+    family(Kind::Info, "pinwise_target", "What is watched, and by which means.");
 pub(super) static MISSING: Family =
     family(Kind::Info, "pinwise_missing", "A fact that is not known; pinwise watch says why.");
 pub(super) static WATCHED: Family =
-    counter("pinwise_watched_seconds", "How long it has been counted; all counters are since then.");
+    counter("pinwise_watched_seconds", "How long pinwise has been counting; all counters cover this time.");
 pub(super) static OWN: Family = counter("pinwise_own_cpu_seconds", "CPU time that pinwise itself took.");
 pub(super) static LOST: Family = counter(
     "pinwise_lost_events",
     "Events that were not counted: entries of a full table, switches that the kernel did not report, runs of a program that were left out.",
 );
 pub(super) static THREADS: Family =
-    family(Kind::Gauge, "pinwise_server_threads", "Threads of the server that live.");
+    family(Kind::Gauge, "pinwise_server_threads", "Threads of the server that are alive.");
 pub(super) static SERVER_TIME: Family = counter(
     "pinwise_server_time_seconds",
     "Time of all threads of the server by what they did; on_cpu includes interrupts. The states add up.",
 );
 pub(super) static SERVER_STRETCHES: Family =
-    counter("pinwise_server_stretches", "How often a thread of the server came into a state.");
+    counter("pinwise_server_stretches", "How often a thread of the server entered a state.");
 pub(super) static SERVER_INTERRUPTED: Family = counter(
     "pinwise_server_interrupted_seconds",
-    "What interrupts took of slices of the server; a part of on_cpu.",
+    "What interrupts took of the server's slices; a part of on_cpu.",
 );
 pub(super) static SERVER_ASLEEP: Family = counter(
     "pinwise_server_asleep_seconds",
@@ -95,7 +95,7 @@ pub(super) static MIGRATIONS: Family = counter(
 );
 pub(super) static GROUP_TIME: Family = counter(
     "pinwise_thread_group_time_seconds",
-    "As pinwise_server_time_seconds by threads of one name (less its number): the first 20 names, the rest as other.",
+    "As pinwise_server_time_seconds, by thread name without its number: the first 20 names, the rest as other.",
 );
 pub(super) static WAIT: Family = family(
     Kind::Histogram,
@@ -109,27 +109,35 @@ pub(super) static SLICE: Family = family(
 );
 pub(super) static FROM_IDLE: Family =
     counter("pinwise_idle_wakeups", "Wake-ups of the server onto an idle CPU by its C-state.");
-pub(super) static FROM_IDLE_TIME: Family =
-    counter("pinwise_idle_wakeup_seconds", "Their time from being woken to running.");
+pub(super) static FROM_IDLE_TIME: Family = counter(
+    "pinwise_idle_wakeup_seconds",
+    "Time from wake-up to running, of wake-ups of the server onto an idle CPU by its C-state.",
+);
 pub(super) static TAKER_TIME: Family = counter(
     "pinwise_taker_seconds",
-    "What took the CPU from the server, by what it made its threads wait or interrupted them; without a target, CPU time. At most 50 names, \
-     the rest as other.",
+    "Time that others took from the server: how long they made its threads wait or interrupted them; without a target, their CPU time. At \
+     most 50 names, the rest as other.",
 );
-pub(super) static TAKER_EVENTS: Family =
-    counter("pinwise_taker_events", "How often: slices, interrupts or stretches.");
+pub(super) static TAKER_EVENTS: Family = counter(
+    "pinwise_taker_events",
+    "How often they took it: slices, interrupts or stretches. Names as of pinwise_taker_seconds.",
+);
 pub(super) static CPU_TIME: Family = counter(
     "pinwise_cpu_time_seconds",
     "Time of a CPU by what had it: the server, other tasks, nobody, interrupts, offline, not known.",
 );
-pub(super) static CPU_STEAL: Family =
-    counter("pinwise_cpu_steal_seconds", "What the hypervisor took of a CPU; also part of its other times.");
+pub(super) static CPU_STEAL: Family = counter(
+    "pinwise_cpu_steal_seconds",
+    "Time of a CPU that the hypervisor took; it is also in its other times.",
+);
 pub(super) static CPU_SWITCHES: Family =
     counter("pinwise_cpu_switches", "Changes of the task that runs on a CPU.");
 pub(super) static INTERRUPTS: Family =
     counter("pinwise_interrupts", "Interrupts and softirqs of a CPU by source.");
-pub(super) static INTERRUPT_TIME: Family =
-    counter("pinwise_interrupt_seconds", "Their time, net of what interrupted them.");
+pub(super) static INTERRUPT_TIME: Family = counter(
+    "pinwise_interrupt_seconds",
+    "Time of interrupts and softirqs of a CPU by source, net of what interrupted them.",
+);
 pub(super) static INTERRUPT_LENGTH: Family = family(
     Kind::Histogram,
     "pinwise_interrupt_length_seconds",
@@ -137,7 +145,7 @@ pub(super) static INTERRUPT_LENGTH: Family = family(
 );
 pub(super) static COUNTED: Family = counter(
     "pinwise_counted_interrupts",
-    "Interrupts that no trace point reports, by the counts of /proc/interrupts: how long they took is not known.",
+    "Interrupts that no trace point reports, as counted by /proc/interrupts: how long they took is not known.",
 );
 
 /// All, in the order in which they are shown.

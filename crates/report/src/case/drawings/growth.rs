@@ -90,7 +90,7 @@ fn y_title(facts: &Facts) -> String {
 fn under(svg: &mut Html, class: &str, law: &Scaling, (x, y): (&Scale, &Scale), (most, high): (f64, f64)) {
     let reaches = (high / law.g.value).min(most);
     let ideal = [(x.place(0.0), y.place(0.0)), (x.place(reaches), y.place(law.g.value * reaches))];
-    svg::path(svg, "ideal", &ideal, "ideal: so many times what one CPU does");
+    svg::path(svg, "ideal", &ideal, "ideal: n CPUs do n times what one does");
     let upper = law.curve.iter().map(|at| (x.place(f64::from(at.n)), y.place(at.x.high)));
     let lower = law.curve.iter().rev().map(|at| (x.place(f64::from(at.n)), y.place(at.x.low)));
     let band: Vec<(f64, f64)> = upper.chain(lower).collect();

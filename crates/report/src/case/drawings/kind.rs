@@ -59,7 +59,7 @@ impl Kind {
     pub fn words(self) -> &'static str {
         match self {
             Kind::Slow => "slow CPU",
-            Kind::Worse => "worse than the other CPUs, not for the server alone",
+            Kind::Worse => "worse than the other CPUs, but not shown to be slow for the server",
             Kind::Fast => "faster than the other CPUs",
             Kind::Pinned => "pinned, not shown to differ from the other CPUs",
             Kind::Unpinned => "unpinned",

@@ -15,7 +15,7 @@ use crate::visible::one_line;
 const SHOWN: usize = 8;
 
 /// What the time of a request is.
-const REQUEST_TIME: &str = "The server's time of a request is the window divided by the requests that it answered, not their latency.";
+const REQUEST_TIME: &str = "The server's time per request is the window divided by the requests that it answered, not their latency.";
 
 /// A line for each of these explanations in which a request is shown to take another time: what differs most, who takes it, and what is
 /// claimed. Arms whose load does other work than the baseline's are left out, which is said. Nothing where nothing differs.

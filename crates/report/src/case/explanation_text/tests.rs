@@ -75,7 +75,7 @@ fn more_claims_than_are_shown_are_named() {
     let text = render(&explanation);
     assert!(text.contains("And 2 more: busy-task/program:hog, busy-task/program:hog"), "{text}");
     explanation.claims.clear();
-    assert!(render(&explanation).contains("No rule claims a part of the difference."));
+    assert!(render(&explanation).contains("No rule claims any part of the difference."));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn observing_says_what_it_cost_each_arm() {
     let text = observing(&costs).replace("\n  ", " ");
     assert_eq!(
         text,
-        "What observing changed of the figure (observed blocks decide nothing): cpu 0 -1.7 % [-4.0, +0.2], cpu 1 -1.7 % [no interval].\n"
+        "How observing changed the figure (observed blocks decide nothing): cpu 0 -1.7 % [-4.0, +0.2], cpu 1 -1.7 % [no interval].\n"
     );
     assert_eq!(observing(&[]), "");
 }

@@ -42,7 +42,7 @@ pub fn other_work(explanations: &[Explanation], facts: &Facts) -> Option<String>
     let keys: Vec<&str> = keys.into_iter().collect();
     let against = explanations.first().filter(|_| !keys.is_empty())?;
     Some(format!(
-        "Left out: {} whose load does other work than that of {} ({}).",
+        "Left out: {} whose load does different work from that of {} ({}).",
         counted(differing.len(), "arm"),
         one_line(&against.against),
         one_line(&keys.join(", "))

@@ -19,13 +19,13 @@ use crate::visible::one_line;
 const RARE: f64 = 0.05;
 
 /// What stands before the cost of observing by arm.
-pub const OBSERVING: &str = "What observing changed of the figure (observed blocks decide nothing)";
+pub const OBSERVING: &str = "How observing changed the figure (observed blocks decide nothing)";
 
 /// What is explained, of which arm against which, from how many blocks.
 pub fn heading(explanation: &Explanation) -> String {
     let what = match explanation.basis {
         Basis::Request => "Where the time of a request goes",
-        Basis::RequestAtFixedRate => "What a request takes of the server's threads (fixed rate)",
+        Basis::RequestAtFixedRate => "How much time of the server's threads a request takes (fixed rate)",
         Basis::Window => "Where the time of the server's threads goes (shares of the window)",
     };
     let blocks = counted(explanation.blocks, "observed block");
@@ -37,10 +37,10 @@ pub fn basis_note(basis: Basis) -> Option<&'static str> {
     match basis {
         Basis::Request => None,
         Basis::RequestAtFixedRate => Some(
-            "The load keeps a fixed rate, which gives the time from one request to the next: sleep is left out, and these terms do not explain latency.",
+            "The load keeps a fixed rate, which determines the time from one request to the next: sleep is left out, and these terms do not explain latency.",
         ),
         Basis::Window => Some(
-            "The load does not say how many requests were answered: these are shares of the window, and do not explain throughput.",
+            "The load does not report how many requests were answered: these are shares of the window, and do not explain throughput.",
         ),
     }
 }
@@ -169,7 +169,7 @@ pub(super) fn work(explanation: &Explanation) -> Option<String> {
         .as_ref()
         .map(|misses| format!(", and missed the last-level cache {} times", part(misses, 1)));
     Some(format!(
-        "A request {} took {} instructions of the server, at {} a cycle{}.",
+        "A request {} took {} instructions of the server, at {} per cycle{}.",
         sides(explanation),
         part(&work.instructions, 0),
         part(&work.per_cycle, 2),
@@ -191,7 +191,7 @@ pub(super) fn functions(explanation: &Explanation) -> Option<String> {
     let functions: Vec<String> = explanation.functions.iter().map(function).collect();
     (!functions.is_empty()).then(|| {
         format!(
-            "CPU time of functions a request {}, by samples: {}.",
+            "CPU time by function of a request {}, from samples: {}.",
             sides(explanation),
             functions.join(", ")
         )
@@ -211,11 +211,11 @@ pub(super) fn wakeups(explanation: &Explanation) -> Option<String> {
     };
     let mut parts = Vec::new();
     if let Some((of_arm, of_against)) = arm.per_request.zip(against.per_request) {
-        parts.push(format!("{of_arm:.2} a request ({of_against:.2})"));
+        parts.push(format!("{of_arm:.2} per request ({of_against:.2})"));
     }
     parts.push(both("until it ran", |wakeups| wakeups.until_running_us, 1, " us"));
     parts.push(format!(
-        "on another CPU than before {} ({})",
+        "on a CPU other than the last one {} ({})",
         whole_percent(arm.elsewhere_share),
         whole_percent(against.elsewhere_share)
     ));
@@ -238,8 +238,8 @@ pub fn no_claim(explanation: &Explanation) -> Option<&'static str> {
         return None;
     }
     Some(match explanation.claims.is_empty() {
-        true => "No rule claims a part of the difference.",
-        false => "No rule claims a part of what makes the slower one slower.",
+        true => "No rule claims any part of the difference.",
+        false => "No rule claims any part of what makes the slower one slower.",
     })
 }
 
@@ -267,7 +267,7 @@ pub(super) fn closing(explanation: &Explanation) -> Vec<String> {
     let (arm, against) = explanation.threads;
     if arm != against {
         sentences.push(format!(
-            "Other threads worked ({arm} against {against}): times are per thread, and compare only as far as the threads do the same."
+            "Different numbers of threads worked ({arm} against {against}): times are per thread, and comparable only if the threads do the same."
         ));
     }
     if explanation.server.total.interval.is_none() {
@@ -285,7 +285,7 @@ fn own_time(explanation: &Explanation) -> String {
     let own = &explanation.server.own;
     match own.is_there() && own.difference().abs() >= MATTERS * explanation.server.total.from {
         true => format!(
-            ", where the server's own time on CPUs counts ({}: its code, caches, memory, sibling, clock or the host)",
+            ", the server's own time on CPUs included ({}: its code, caches, memory, sibling, clock or the host)",
             signed(explanation.basis, own.difference())
         ),
         false => String::new(),

@@ -104,7 +104,7 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
     let words = claim(&outweighed.claims[0], &outweighed);
     assert_eq!(words.cost, "29.0 us more in cpu 0 than in unpinned A; cpu 0 is faster all the same");
     assert!(words.remedy.is_some(), "a hog can be moved away from the faster placement, too");
-    assert_eq!(no_claim(&outweighed), Some("No rule claims a part of what makes the slower one slower."));
+    assert_eq!(no_claim(&outweighed), Some("No rule claims any part of what makes the slower one slower."));
     outweighed.claims[0].id.subject = Subject::Server;
     assert_eq!(claim(&outweighed.claims[0], &outweighed).remedy, None, "it comes with that placement");
     outweighed.claims[0].evidence = Evidence::Presence { found_in: Side::Arm };
@@ -196,7 +196,7 @@ fn work_of_a_request_is_told_with_what_is_not_shown_to_differ() {
         sentences::work(&advise::Explanation { work: Some(work), ..examples::explanation() }).unwrap();
     assert_eq!(
         words,
-        "A request in cpu 0 (in unpinned A) took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) a cycle, and missed the last-level cache 310.0 \
+        "A request in cpu 0 (in unpinned A) took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) per cycle, and missed the last-level cache 310.0 \
          (45.0) times."
     );
     assert_eq!(sentences::work(&examples::explanation()), None);

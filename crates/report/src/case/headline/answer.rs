@@ -82,7 +82,7 @@ fn not_the_servers(facts: &Facts, findings: &[Finding]) -> Option<(Tone, String)
         Some(Whose::Load) => (
             Tone::Slow,
             format!(
-                "The load is slow on {load}: {size} with the server on {server}, and the time is lost by the load"
+                "The load is slow on {load}: {size} with the server on {server}, and it is the load that loses the time"
             ),
         ),
         _ => {
@@ -110,7 +110,7 @@ fn better(facts: &Facts) -> Option<(Tone, String)> {
     let best = better.iter().max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)))?;
     let most = match better.len() {
         1 => String::new(),
-        n => format!(", the most of {n} {}s that are", noun(facts)),
+        n => format!(", with the largest gain of the {n} {}s that are", noun(facts)),
     };
     let size = size_in_words(evidence, best);
     let name = sentence_start(&best.arm);
@@ -121,12 +121,7 @@ fn better(facts: &Facts) -> Option<(Tone, String)> {
 fn nowhere_as_asked(evidence: &Evidence) -> Option<(Tone, String)> {
     let all = &evidence.against_baseline;
     let is_none = !all.is_empty() && all.iter().all(|contrast| contrast.verdict == Verdict::NotAsAsked);
-    is_none.then(|| {
-        (
-            Tone::NoClaim,
-            "Cannot tell: the server sets its own affinity, and did not run where the study put it".into(),
-        )
-    })
+    is_none.then(|| (Tone::NoClaim, "Cannot tell: the server did not run where the study put it".into()))
 }
 
 /// What the arms of a study are: placements, unless they differ in what server or load do.
@@ -144,7 +139,6 @@ pub(super) fn worse_in_words(facts: &Facts) -> Option<String> {
     if worse == 0 {
         return None;
     }
-    let is = |n: usize| if n == 1 { "is" } else { "are" };
     let kinds = [
         (better, "better".to_string()),
         (equal, Verdict::Equal.word(evidence.precision.margin)),
@@ -161,6 +155,10 @@ pub(super) fn worse_in_words(facts: &Facts) -> Option<String> {
     Some(format!("{worse} of {of} {noun} {} worse than {}{others}", is(worse), evidence.baseline()))
 }
 
+fn is(n: usize) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
+
 /// Nothing is better, and no CPU is slow.
 fn no_difference(facts: &Facts) -> (Tone, String) {
     if let Some(title) = worse_in_words(facts) {
@@ -173,18 +171,20 @@ fn no_difference(facts: &Facts) -> (Tone, String) {
         true => (&evidence.against_baseline, noun(facts)),
     };
     let all: Vec<Verdict> = contrasts.iter().chain(&evidence.against_baseline).map(|c| c.verdict).collect();
-    let is = |verdict: Verdict| move |of: &&Verdict| **of == verdict;
+    let has = |verdict: Verdict| move |of: &&Verdict| **of == verdict;
     let open = all.iter().filter(|v| !v.is_difference() && **v != Verdict::Equal).count();
     let visible_share = evidence.power.map(|power| power.visible_share);
     let would = visible_share
-        .map(|share| format!("; a difference of {} or more would have been seen", number::share(share)))
+        .map(|share| {
+            format!("; a difference of {} or more would probably have been seen", number::share(share))
+        })
         .unwrap_or_default();
     match all.len() {
         n if n > 0 && open == n && visible_share.is_some_and(|share| share > COARSE) => {
             (Tone::Undecided, too_coarse(facts, visible_share.unwrap_or_default()))
         }
         0 => (Tone::Undecided, "There is nothing to compare yet".into()),
-        n if all.iter().filter(is(Verdict::Equal)).count() == n => (
+        n if all.iter().filter(has(Verdict::Equal)).count() == n => (
             Tone::Even,
             format!(
                 "No difference: no {what} is slow, and all {}s are {}",
@@ -195,7 +195,7 @@ fn no_difference(facts: &Facts) -> (Tone, String) {
         n if open == n => (Tone::Undecided, format!("No {what} is shown to be slow{would}")),
         n => (
             Tone::Undecided,
-            format!("No {what} is shown to be slow; {open} of {n} comparisons are open{would}"),
+            format!("No {what} is shown to be slow; {open} of {n} comparisons {} undecided{would}", is(open)),
         ),
     }
 }
@@ -225,7 +225,7 @@ fn searched(evidence: &Evidence) -> (Tone, String) {
             Tone::Even,
             format!("{best} is {} to {baseline}", winner.verdict.word(evidence.precision.margin)),
         ),
-        _ => (Tone::Undecided, format!("{best} is not distinguishable from {baseline}")),
+        _ => (Tone::Undecided, format!("{best} is not shown to differ from {baseline}")),
     }
 }
 

@@ -38,7 +38,7 @@ fn expected(evidence: &Evidence) -> Option<String> {
     let count = |wanted: fn(&Outcome) -> bool| all.iter().filter(|judged| wanted(&judged.outcome)).count();
     let (passed, failed) = (count(|of| *of == Outcome::Passed), count(|of| *of == Outcome::Failed));
     let open = all.len() - passed - failed;
-    let parts = [(passed, "passed"), (failed, "failed"), (open, "is not known")];
+    let parts = [(passed, "passed"), (failed, "failed"), (open, "not decided")];
     let parts: Vec<String> =
         parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     (!all.is_empty()).then(|| format!("Expectations: {}.", parts.join(", ")))
@@ -70,8 +70,8 @@ fn not_the_servers(evidence: &Evidence, worse: &Contrast, findings: &[Finding]) 
     let (name, others) = (sentence_start(&worse.arm), others(evidence));
     match worse.whose {
         Some(Whose::Load) => format!(
-            "Server on {name}: {size} against {others}. The server wanted no more CPU time a request there, the load did: {name} is not \
-             slow for the server. Give the load other CPUs (--load-cpus)."
+            "Server on {name}: {size} against {others}. It is the load that loses the time: {name} is not slow for the server. Give the \
+             load other CPUs (--load-cpus)."
         ),
         _ => match result_words::cause(findings, worse.cpu) {
             Some(finding) => format!(
@@ -95,7 +95,7 @@ fn standings(evidence: &Evidence) -> Vec<String> {
         .map(|(arm, standing)| {
             let then = match standing {
                 ArmStanding::Harmful { .. } => "it did not run again",
-                ArmStanding::Starved { .. } | ArmStanding::Misplaced { .. } => "nothing is claimed of it",
+                ArmStanding::Starved { .. } | ArmStanding::Misplaced { .. } => "nothing is claimed about it",
             };
             format!("{}: {}; {then}.", sentence_start(arm), control_words::standing(standing))
         })
@@ -103,7 +103,7 @@ fn standings(evidence: &Evidence) -> Vec<String> {
     let misplaced = evidence.against_baseline.iter().any(|contrast| contrast.verdict == Verdict::NotAsAsked);
     if misplaced {
         points.push(
-            "A server that sets its own affinity undoes its placement: switch that off in its settings, or hold it in a cpuset \
+            "A server that sets its own affinity undoes its placement: switch that off in its settings, or confine it to a cpuset \
              (--key server.confine=true)."
                 .into(),
         );
@@ -176,10 +176,14 @@ fn control_better_than_all(evidence: &Evidence) -> Option<String> {
     // Beside a claim it is said however sure it is: who reads the claim as the best that there is would be misled.
     let is_above = best.is_some_and(|best| gain(evidence, control) > best);
     let is_best_alone = best.is_none() && control.verdict == Verdict::Better;
+    let how = match is_above {
+        true => "gains more than every placement that is shown to be better",
+        false => "is the only one that is shown to be better",
+    };
     (is_above || is_best_alone).then(|| {
         let size = number::change_with_interval(control.ratio, control.interval);
         format!(
-            "{}, meant as a control, came out better than every other placement: {size} against {}. Study it as a placement of its own.",
+            "{}, meant as a control, {how}: {size} against {}. Study it as a placement of its own.",
             sentence_start(&control.arm),
             control.reference
         )

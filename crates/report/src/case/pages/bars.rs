@@ -105,7 +105,7 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
     let band = match evidence.against_other_cpus.is_empty() {
         true => String::new(),
         false => format!(
-            " The grey band below is what counts as equal ({}), the lines in it are {level} intervals.",
+            " The grey band below is what counts as equal ({}); the lines in it are {level} intervals.",
             number::share(evidence.precision.margin)
         ),
     };
@@ -117,7 +117,8 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
         });
         text.push_str(&shades(heat));
         if heat.left_out > 0 {
-            text.push_str(&format!(" {} further rows differ less and are left out.", heat.left_out));
+            let rows = number::counted(heat.left_out, "further row");
+            text.push_str(&format!(" Not shown: {rows} with smaller differences."));
         }
     }
     text
@@ -139,7 +140,7 @@ fn shade_legend(html: &mut Html) {
 
 /// What the colour of the heat is.
 fn shades(heat: &Heat) -> String {
-    let colour = " The colour is the share of the CPU's time that it takes.".to_string();
+    let colour = " The colour of a cell is the share of the CPU's time that its row takes.".to_string();
     let us = heat.cost.us;
     let counts = match heat.cost.is_measured {
         _ if heat.rows.iter().all(|row| row.is_time) => String::new(),

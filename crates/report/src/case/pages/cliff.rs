@@ -45,10 +45,10 @@ impl Page for Cliff {
 
 fn method() -> String {
     format!(
-        "A sequence breaks at the first operation from which on its kind is slower, for ten operations at least: by {} times at the median, \
-         or by {} times at the upper quartile. Changes are found by ranks, so that single collections of garbage are none; a counter \
-         broke with it when its own growth by operation changes within {} operations of that. Pages swapped are those of the whole \
-         machine.",
+        "A sequence breaks at the first operation from which operations of its kind are slower, for at least ten of them: {} times as slow \
+         at the median, or {} times at the upper quartile. Changes are found by ranks, so single garbage collections are none. A \
+         counter broke with it if its own growth per operation changes within {} operations of the break. Pages swapped are those of the \
+         whole machine.",
         cliff::SLOWER,
         cliff::MORE_UNEVEN,
         cliff::NEAR

@@ -12,7 +12,7 @@ pub struct Effects;
 static ABOUT: About = About {
     id: "effects",
     title: "Factors and other figures",
-    docs: "What each level does, averaged over the levels of the other factors, how factors work together, and what other figures did.",
+    docs: "What each level does, averaged over the levels of the other factors, how factors work together, and how other figures came out.",
 };
 
 impl Page for Effects {

@@ -27,7 +27,7 @@ pub struct Explanations;
 static ABOUT: About = About {
     id: "explanations",
     title: "What makes the difference",
-    docs: "For every observed arm where the time of a request goes, against the baseline: the terms that differ, who takes them, and what is not explained.",
+    docs: "For every observed arm, where the time of a request goes, compared with the baseline: the terms that differ, who takes them, and what is not explained.",
 };
 
 impl Page for Explanations {
@@ -84,7 +84,7 @@ const LEGEND: [(Fill, &str); 4] = [
     (Fill::Unsure, "not shown to differ"),
 ];
 
-const CAPTION: &str = "The rows lead from the baseline's time to the arm's; the steps add up to the difference. Whiskers are 95 % intervals over the observed blocks, of each step and of the whole difference. Terms that take next to nothing in both arms are in the table alone.";
+const CAPTION: &str = "The rows lead from the baseline's time to the arm's; the steps add up to the difference. Whiskers are 95 % intervals over the observed blocks, of each step and of the whole difference. Terms that take next to nothing in both arms are only in the table.";
 
 /// Why nothing is explained; `None` where there is nothing that could be.
 fn nothing(facts: &Facts) -> Option<String> {

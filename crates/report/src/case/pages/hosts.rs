@@ -32,8 +32,8 @@ impl Page for Hosts {
             let both = |path: &NetworkPath| End::BOTH.map(|end| row(path, end));
             let rows: Vec<Vec<String>> = paths.iter().flat_map(both).collect();
             table(&mut html, &HEADS, &[], &rows);
-            let words = "Nothing was sent to find this out: the path MTU is what the kernel knew of the route, and how many hops there \
-                         are is not known.";
+            let words = "Nothing was sent to find this out: the path MTU is what the kernel knew about the route, and the number of \
+                         hops is not known.";
             html.element("p", &[], words);
         }
         html

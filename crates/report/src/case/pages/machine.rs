@@ -51,15 +51,15 @@ fn facts(machine: &machine::Machine) -> Vec<(&'static str, String)> {
         n => format!(", {}", counted(n, "NUMA node")),
     };
     let guest = match (&machine.virtualization.guest, machine.virtualization.name()) {
-        (Some(true), Some(who)) => format!("yes, of {who}"),
+        (Some(true), Some(who)) => format!("yes ({who})"),
         (Some(true), None) => "yes".into(),
         (Some(false), _) => "no".into(),
         (None, _) => unknown(),
     };
     let irq_time = match kernel.irq_time_accounting {
-        Some(true) => "charged apart from the interrupted task".to_string(),
+        Some(true) => "charged separately from the interrupted task".to_string(),
         Some(false) => {
-            "charged to the interrupted task: a server reads busy while interrupts take its CPU".into()
+            "charged to the interrupted task: a server looks busy while interrupts take its CPU".into()
         }
         None => unknown(),
     };

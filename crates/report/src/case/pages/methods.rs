@@ -173,7 +173,7 @@ fn words(facts: &Facts) -> Vec<(&'static str, String)> {
         ("better, worse", format!("better or worse {or_more}")),
         (verdict(Verdict::Equal), format!("no difference larger than {margin}: two one-sided tests (TOST) both say so. This is an answer, not the absence of one")),
         (verdict(Verdict::Undecided), "the trials do not decide it; more blocks may".into()),
-        (verdict(Verdict::NotAsAsked), "the server did not run where the arm says, so its figures are about another placement".into()),
+        (verdict(Verdict::NotAsAsked), "the server did not run where the arm, or what it is compared with, says: the figures are about another placement".into()),
         (verdict(Verdict::CannotTell), "the positive control was not seen, so no result may be called equal; or it helped, and then no claim is made".into()),
         (verdict(Verdict::Untrustworthy), "the baseline differed from itself, so something other than the placement moves the figure and no claim is made".into()),
     ]

@@ -117,7 +117,7 @@ fn what_is_drawn(html: &mut Html, shown: &Shown, has_interrupts: bool, margin: f
     let signed = present.into_iter().filter(|outcome| cells::sign(*outcome).is_some());
     let mut entries: Vec<(Entry, String)> =
         signed.map(|outcome| (Entry::Outcome(outcome), words::outcome(outcome, margin))).collect();
-    entries.extend(shown.placements.best.map(|_| (Entry::Best, "the most gained".to_string())));
+    entries.extend(shown.placements.best.map(|_| (Entry::Best, "the largest gain".to_string())));
     entries.extend(
         has_interrupts.then(|| (Entry::Interrupts, "share of the CPU that interrupts take".to_string())),
     );

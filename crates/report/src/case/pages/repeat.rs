@@ -83,7 +83,7 @@ fn whole_study(html: &mut Html, case: &CaseView, dir: &str) {
     }
     commands(html, &["pinwise study again.toml -o again".into()]);
     if case.facts.study.string_rounds.is_some() {
-        html.element("p", &[], "The built-in server's work per request is measured out anew on the machine that repeats it; here it was the number of rounds shown below.");
+        html.element("p", &[], "The built-in server's work per request is calibrated again on the machine that repeats it; here it was the number of rounds shown below.");
     }
     go_on(html, case, dir);
 }
@@ -91,7 +91,7 @@ fn whole_study(html: &mut Html, case: &CaseView, dir: &str) {
 /// What of this case may still be done, where there is anything.
 fn go_on(html: &mut Html, case: &CaseView, dir: &str) {
     if !case.facts.is_finished() {
-        html.element("p", &[], "Go on where it was stopped:");
+        html.element("p", &[], "Continue where it stopped:");
         commands(html, &[format!("pinwise resume {dir}")]);
     }
     if case.findings.iter().any(Finding::can_be_proved) {
@@ -105,12 +105,12 @@ fn by_hand(html: &mut Html, case: &CaseView) {
     html.element("h3", &[], "One trial by hand");
     let known =
         |line: &str| if line.is_empty() { "not known; see study.toml".to_string() } else { line.to_string() };
-    html.element("p", &[], "Server and load as the study starts them; a load of pinwise's own has its options from standard input there, and takes secrets from nowhere else (--options -):");
+    html.element("p", &[], "Server and load as the study starts them; a load of pinwise's own reads its options from standard input there, and secrets from nowhere else (--options -):");
     commands(html, &[known(&case.commands.server), known(&case.commands.load)]);
     html.element(
         "p",
         &[],
-        "Pinned by hand, arm by arm. taskset sets the affinity once; pinwise also holds it for threads that start later and reads back what was really so.",
+        "Pinned by hand, arm by arm. taskset sets the affinity once; pinwise also keeps it for threads that start later, and reads back where they really ran.",
     );
     let rows: Vec<Vec<String>> = case
         .facts
@@ -142,7 +142,7 @@ fn pinned(cpus: Option<&machine::CpuSet>, line: &str, unknown: &str) -> String {
 fn beside(placement: &Placement) -> String {
     let settings = placement.all_settings().map(|s| format!("{} of {} = {}", s.knob, s.target, s.value));
     let neighbours =
-        placement.neighbours.iter().map(|n| format!("beside it: taskset -c {} {}", n.cpus, n.command));
+        placement.neighbours.iter().map(|n| format!("next to it: taskset -c {} {}", n.cpus, n.command));
     settings.chain(neighbours).collect::<Vec<_>>().join("; ")
 }
 

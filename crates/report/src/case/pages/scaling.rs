@@ -20,7 +20,7 @@ pub struct ScalingPage;
 static ABOUT: About = About {
     id: "scaling",
     title: "Scaling",
-    docs: "The figure by the number of CPUs that the server has, one curve an order of taking them, and the law that fits it.",
+    docs: "The figure by the number of CPUs that the server has, one curve for each order of taking them, and the law that fits it.",
 };
 
 impl Page for ScalingPage {
@@ -40,8 +40,8 @@ impl Page for ScalingPage {
             let level = result_words::level(evidence);
             let caption = format!(
                 "A dot is a trial. The line is the law g N / (1 + a (N - 1) + b N (N - 1)), the band its {level} interval at the numbers \
-                 of CPUs that were measured; the dotted line is what ideal scaling would be. At the knee a further CPU adds less than \
-                 half of what the first one does."
+                 of CPUs that were measured; the dotted line is what ideal scaling would be. From the knee on, a further CPU adds less \
+                 than half of what the first one does."
             );
             html.element("p", &[("class", &"caption")], caption);
             data(&mut html, case.facts);

@@ -11,7 +11,7 @@ pub struct Search;
 static ABOUT: About = About {
     id: "search",
     title: "Search",
-    docs: "What was searched, what was tried and dropped, and what comes next to the winner. Only the comparisons above are claims: they are of fresh blocks.",
+    docs: "What was searched, what was tried and ruled out, and what comes closest to the winner. Only the comparisons above are claims: they are of fresh blocks.",
 };
 
 impl Page for Search {

@@ -30,7 +30,7 @@ impl Page for Time {
         html.element(
             "p",
             &[("class", &"caption")],
-            "Blocks are shaded in turn; within a block every arm runs once, in random order. The step line is the median of the pinned trials of a block that do not stand out: where it moves, the machine drifted, and comparisons within blocks do not. The axis does not start at zero.",
+            "Blocks are shaded in turn; within a block every arm runs once, in random order. The step line is the median of the pinned trials of a block that do not stand out: where it moves, the machine drifted; comparisons within blocks are not affected. The axis does not start at zero.",
         );
         html
     }

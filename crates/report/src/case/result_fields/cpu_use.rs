@@ -37,7 +37,7 @@ fn in_cpus(cpu_use: &CpuUse) -> String {
 pub(crate) fn legend(facts: &Facts) -> Option<&'static str> {
     let is_marked = |arm: &ArmSummary| of(facts, &[arm]).contains(FULL_THREAD);
     is_known(facts).then(|| match facts.evidence.arms.iter().any(is_marked) {
-        true => "CPUs: CPU time of all threads. *: one thread is full, and may use more CPUs.",
+        true => "CPUs: CPU time of all threads. *: one thread is full, although more CPUs may be used.",
         false => "CPUs: CPU time of all threads.",
     })
 }

@@ -40,11 +40,9 @@ pub fn law(evidence: &Evidence) -> Vec<Column<'static, At>> {
             .page_title("measured (median)"),
         Field::number("growth/law/curve/x", format!("by the law [{level}]"), by_law),
         // A narrow terminal has no room for this interval.
-        Field::number("growth/law/curve/efficiency", "left of each CPU", |of| {
-            number::share(of.efficiency.value)
-        })
-        .of_terminal(),
-        Field::number("growth/law/curve/efficiency", format!("left of each CPU [{level}]"), left).of_page(),
+        Field::number("growth/law/curve/efficiency", "efficiency", |of| number::share(of.efficiency.value))
+            .of_terminal(),
+        Field::number("growth/law/curve/efficiency", format!("efficiency [{level}]"), left).of_page(),
     ]
 }
 
@@ -53,7 +51,7 @@ pub fn search() -> Vec<Column<'static, Ran>> {
     type Field = Column<'static, Ran>;
     vec![
         Field::words("search/ran/arm", "placement", |of| of.arm.clone())
-            .page_title("placement that is not out"),
+            .page_title("placement that is not ruled out"),
         Field::number("search/ran/trials", "trials", |of| of.trials.to_string()),
         Field::number("search/ran/to_winner", "against the winner", |of| number::change(of.to_winner))
             .page_title("expected against the winner, no claim"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use machine::wording::counted;
 use study::evidence::{AlsoCompared, Effect, Growth, Pooled};
 use study::statistics::scaling::FEWEST_SIZES;
 use study::{Evidence, Facts};
@@ -109,6 +110,7 @@ fn looks(out: &mut Page, evidence: &Evidence) {
         };
         // The level of an early look is far below a per cent.
         let level = format!("{:.1} %", look.alpha * 1e2);
-        out.paragraph("  ", &format!("after {} blocks, at {level}: {what}", look.blocks));
+        let blocks = counted(look.blocks, "block");
+        out.paragraph("  ", &format!("after {blocks}, at {level}: {what}"));
     }
 }

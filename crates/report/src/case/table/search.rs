@@ -22,11 +22,11 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
 }
 
 fn next_to_the_winner(out: &mut Page, found: &Found) {
-    out.heading("Next to the winner, as the search's model expects (no claim)");
+    out.heading("Closest to the winner, as the search's model expects (no claim)");
     let listed = &found.ran[..found.ran.len().min(LISTED)];
     let text = columns::print(&result_fields::in_terminal(&result_fields::search(), listed), out.style);
     out.text.push_str(&text);
     if found.ran.len() > LISTED {
-        out.paragraph("  ", &format!("and {} more that are not out", found.ran.len() - LISTED));
+        out.paragraph("  ", &format!("and {} more that are not ruled out", found.ran.len() - LISTED));
     }
 }

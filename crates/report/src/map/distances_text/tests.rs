@@ -134,7 +134,7 @@ fn doubts_and_what_is_missing_are_told() {
     distances.missing.push(Missing::new("memory of node 3", "it has none"));
     let text = render(&distances, Style::default());
     assert!(
-        text.contains("10 of 55 pairs say less") && text.contains("and 2 more (--format json)"),
+        text.contains("10 of 55 pairs are in doubt") && text.contains("and 2 more (--format json)"),
         "{text}"
     );
     assert!(text.contains("Not known\n  memory of node 3: it has none"), "{text}");

@@ -3,6 +3,7 @@
 mod cpus;
 mod lines;
 
+use machine::wording::{counted, plural};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
@@ -98,13 +99,13 @@ fn heading(now: &Now, view: &View, head: &str) -> Vec<Line<'static>> {
     let (irqs, softirqs) =
         (sum(now.cpus().map(|cpu| cpu.interrupts)), sum(now.cpus().map(|cpu| cpu.softirqs)));
     let busy = match shares.is_empty() {
-        true => "not known how busy".to_string(),
-        false => format!("{:.1} of {} CPUs busy", shares.iter().sum::<f64>(), shares.len()),
+        true => "CPU use not known".to_string(),
+        false => format!("{:.1} of {} busy", shares.iter().sum::<f64>(), counted(shares.len(), "CPU")),
     };
     let summary = format!(
         "{busy}, {}, {}",
-        amount(now, view, irqs, "interrupts"),
-        amount(now, view, softirqs, "softirqs")
+        amount(now, view, irqs, "interrupt"),
+        amount(now, view, softirqs, "softirq")
     );
     vec![
         Line::from(vec![
@@ -122,10 +123,10 @@ fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 
 /// `1,234 interrupts/s`, or `1,234 interrupts`.
 fn amount(now: &Now, view: &View, count: Option<u64>, noun: &str) -> String {
-    let Some(count) = count else { return format!("{noun} not known") };
+    let Some(count) = count else { return format!("{noun}s not known") };
     match view.totals {
-        true => format!("{} {noun}", number::grouped(count as f64, 0)),
-        false => format!("{} {noun}/s", number::compact(now.rate(count))),
+        true => format!("{} {}", number::grouped(count as f64, 0), plural(noun, count)),
+        false => format!("{} {noun}s/s", number::compact(now.rate(count))),
     }
 }
 

@@ -149,7 +149,7 @@ fn what_was_not_read_is_a_question_mark_and_no_zero() {
         (
             "proc/stat",
             "    3       ?       ?       ?      280          0",
-            "not known how busy, 1,060 interrupts/s",
+            "CPU use not known, 1,060 interrupts/s",
         ),
     ] {
         let now = of_changed(file, |_, _| "garbage\n".into());

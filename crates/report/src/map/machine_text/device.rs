@@ -59,7 +59,7 @@ fn place(machine: &Machine, device: &Device) -> Vec<(&'static str, Option<String
         ("split from", device.physical_function.clone()),
         ("node", node),
         ("near CPUs", device.local_cpus.as_ref().map(CpuSet::to_list)),
-        ("made of", list(&device.lower)),
+        ("built on", list(&device.lower)),
         ("hardware", list(&device.hardware)),
         ("other end", device.peer.clone()),
     ]

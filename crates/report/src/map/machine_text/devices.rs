@@ -31,7 +31,7 @@ pub(super) fn section(machine: &Machine) -> String {
         virtual_ones.into_iter().partition(|device| !device.hardware.is_empty());
     for device in upon {
         let kind = device.link.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-        let line = format!("  {}{kind} upon {}", device.name, device.hardware.join(" "));
+        let line = format!("  {}{kind} on top of {}", device.name, device.hardware.join(" "));
         text.push_str(&(one_line(&line) + "\n"));
     }
     if !alone.is_empty() {

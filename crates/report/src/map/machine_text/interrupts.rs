@@ -25,8 +25,8 @@ pub(super) fn section(machine: &Machine) -> String {
     let sum = rest.iter().map(|irq| irq.came()).fold(0, u64::saturating_add);
     let rest = match (rest.len(), sum) {
         (0, _) => String::new(),
-        (1, 0) => "  and 1 line that has not come, or whose count is not known\n".into(),
-        (n, 0) => format!("  and {n} lines that have not come, or whose counts are not known\n"),
+        (1, 0) => "  and 1 line that has not fired, or whose count is not known\n".into(),
+        (n, 0) => format!("  and {n} lines that have not fired, or whose counts are not known\n"),
         (n, sum) => format!(
             "  and {n} more, {} {} in all (pinwise map --irqs)\n",
             number::grouped(sum as f64, 0),

@@ -49,7 +49,7 @@ pub(super) fn lines(machine: &Machine) -> String {
     }));
     text += &listed(isolation.invalid.iter().map(|invalid| {
         let why = invalid.why.as_deref().unwrap_or("the kernel gives no reason");
-        let words = format!("is not in force as asked ({}): {why}", invalid.asked.word());
+        let words = format!("is not in force as requested ({}): {why}", invalid.asked.word());
         line(format!("partition {}", one_line(&invalid.cgroup)), words)
     }));
     text
@@ -129,7 +129,7 @@ mod tests {
         for line in [
             "  partition /rt  2 processes: engine 700, ...\n",
             "  partition /web  CPUs 4-5: a scheduling domain of its own, balanced within\n",
-            "is not in force as asked (isolated): Cpu list not exclusive\n",
+            "is not in force as requested (isolated): Cpu list not exclusive\n",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

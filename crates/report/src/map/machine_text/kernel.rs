@@ -15,11 +15,11 @@ pub(super) fn section(machine: &Machine) -> String {
     let release = [kernel.release.as_deref(), kernel.architecture.as_deref(), kernel.version.as_deref()];
     let tickless = |set: &CpuSet| if set.is_empty() { "none".into() } else { cpus(set) };
     let accounting = kernel.irq_time_accounting.map(|apart| match apart {
-        true => "accounted apart from tasks".to_string(),
-        false => "charged to the interrupted task: its CPU time does not show it".to_string(),
+        true => "accounted separately from tasks".to_string(),
+        false => "charged to the interrupted task, whose CPU time includes it".to_string(),
     });
     let guest = machine.virtualization.guest.map(|guest| match (guest, machine.virtualization.name()) {
-        (true, Some(name)) => format!("yes, of {name}"),
+        (true, Some(name)) => format!("yes ({name})"),
         (true, None) => "yes".into(),
         (false, _) => "no".into(),
     });
@@ -48,7 +48,7 @@ pub(super) fn section(machine: &Machine) -> String {
     for parameter in kernel.boot.iter().filter(|parameter| parameter.took_effect == Some(false)) {
         let asked = parameter.asked.as_deref().map(|asked| format!("={asked}")).unwrap_or_default();
         let now = parameter.now.as_deref().unwrap_or("not known");
-        let words = format!("is not in force as asked: now {now} ({})", parameter.source);
+        let words = format!("did not take effect: now {now} ({})", parameter.source);
         text.push_str(&wrapped(&format!("  {}{asked}  ", parameter.name), &words, 6));
     }
     text
@@ -69,8 +69,8 @@ pub fn in_full(machine: &Machine) -> String {
         ],
     ));
     if !kernel.boot.is_empty() {
-        text.push_str("\nBoot parameters: asked, and in force\n");
-        let head = ["PARAMETER", "ASKED", "IN FORCE", "TOOK EFFECT", "BY"];
+        text.push_str("\nBoot parameters: requested and in force\n");
+        let head = ["PARAMETER", "REQUESTED", "IN FORCE", "TOOK EFFECT", "BY"];
         let mut rows = vec![head.map(String::from).to_vec()];
         rows.extend(kernel.boot.iter().map(boot_row));
         text.push_str(&grid::lines(&[Side::Left; 5], &rows, 2));
@@ -87,7 +87,7 @@ pub fn in_full(machine: &Machine) -> String {
         text.push_str(&grid::lines(&[Side::Left, Side::Left], &rows, 2));
     }
     if !kernel.mitigations.is_empty() {
-        text.push_str("\nWeaknesses of the CPU and what is done against them\n");
+        text.push_str("\nCPU vulnerabilities and their mitigations\n");
         let width = kernel.mitigations.keys().map(|name| name.chars().count()).max().unwrap_or(0);
         for (name, state) in &kernel.mitigations {
             text.push_str(&wrapped(&format!("  {name:width$}  "), state, width + 4));
@@ -131,10 +131,10 @@ mod tests {
         machine.kernel.tunables = [("vm.swappiness".to_string(), "60".to_string())].into();
         let text = section(&machine);
         assert!(text.starts_with("Kernel\n  tick       250 Hz\n  nohz_full  none\n"), "{text}");
-        assert!(text.contains("nohz_full=2-3  is not in force as asked: now none (/sys"), "{text}");
+        assert!(text.contains("nohz_full=2-3  did not take effect: now none (/sys"), "{text}");
         let text = in_full(&machine);
         assert!(text.contains("  vm.swappiness  60\n"), "{text}");
-        assert!(text.contains("nohz_full  2-3    none      NO "), "{text}");
+        assert!(text.contains("nohz_full  2-3        none      NO "), "{text}");
         assert_eq!(in_full(&Machine::default()), "");
     }
 }

@@ -12,8 +12,9 @@ use crate::visible::one_line;
 /// Idle states and clock in a few lines.
 pub(super) fn section(machine: &Machine) -> String {
     let power = &machine.power;
-    let limit =
-        power.latency_limit_us.map(|us| format!("idle CPUs are held to {us} us by somebody (PM QoS)"));
+    let limit = power
+        .latency_limit_us
+        .map(|us| format!("something limits the exit latency of idle CPUs to {us} us (PM QoS)"));
     let clock = power.frequency.iter().map(policy_words).collect::<Vec<_>>().join("; ");
     let turbo = power.turbo.map(|on| if on { "on" } else { "off" }.to_string());
     let facts_told = [
@@ -46,7 +47,7 @@ pub fn in_full(machine: &Machine) -> String {
             text.push_str(&limits_table(&head, &other.under_limits()));
         }
         text.push_str(
-            "  pinwise holds a limit for a study or a plan; others do by holding /dev/cpu_dma_latency open\n",
+            "  pinwise holds a limit for a study or a plan; other programs do so by keeping /dev/cpu_dma_latency open\n",
         );
     }
     if !machine.power.frequency.is_empty() {

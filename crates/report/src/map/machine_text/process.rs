@@ -90,13 +90,18 @@ fn processes(server: &Server) -> String {
     }));
     let mut sides = vec![Side::Right; head.len()];
     sides[2] = Side::Left;
-    format!("Processes\n{}{}", grid::lines(&sides, &rows, 2), rest(server.processes.len(), "processes"))
+    format!(
+        "Processes\n{}{}",
+        grid::lines(&sides, &rows, 2),
+        rest(server.processes.len(), ["process", "processes"])
+    )
 }
 
-fn rest(count: usize, what: &str) -> String {
+fn rest(count: usize, [one, many]: [&str; 2]) -> String {
     match count.saturating_sub(MOST_LINES) {
         0 => String::new(),
-        more => format!("  and {more} more {what}\n"),
+        1 => format!("  and 1 more {one}\n"),
+        more => format!("  and {more} more {many}\n"),
     }
 }
 
@@ -203,7 +208,11 @@ fn threads(server: &Server) -> String {
     rows.extend(groups.iter().take(MOST_LINES).map(Alike::row));
     let mut sides = vec![Side::Right; head.len()];
     sides[1..=4].fill(Side::Left);
-    format!("Threads\n{}{}", grid::lines(&sides, &rows, 2), rest(groups.len(), "kinds of threads"))
+    format!(
+        "Threads\n{}{}",
+        grid::lines(&sides, &rows, 2),
+        rest(groups.len(), ["kind of threads", "kinds of threads"])
+    )
 }
 
 fn memory(server: &Server) -> String {
@@ -217,10 +226,10 @@ fn memory(server: &Server) -> String {
     let mut text = String::from("Memory by node\n") + &grid::lines(&[Side::Right; 3], &rows, 2);
     let known = server.processes.iter().filter(|process| process.memory.is_some()).count();
     if known > 1 {
-        text.push_str("  what processes share counts once\n");
+        text.push_str("  memory that processes share counts once\n");
     }
     if known < server.processes.len() {
-        text.push_str(&format!("  of {known} of {} processes\n", server.processes.len()));
+        text.push_str(&format!("  of {known} of {}\n", counted(server.processes.len(), "process")));
     }
     text.push_str(&policies(memory));
     if memory.huge_bytes > 0 {
@@ -269,8 +278,9 @@ fn remark_words(remark: &Remark) -> String {
             nodes(cpu_nodes)
         ),
         Remark::ServesInterrupts { cpu, irq, name, interrupts } => format!(
-            "CPU {cpu} also serves IRQ {irq} ({name}): {} interrupts since boot",
-            number::grouped(*interrupts as f64, 0)
+            "CPU {cpu} also serves IRQ {irq} ({name}): {} {} since boot",
+            number::grouped(*interrupts as f64, 0),
+            plural("interrupt", *interrupts)
         ),
         Remark::IsolatedAmongAllowed { threads, isolated, allowed } => format!(
             "{} may run on {}, of which {} {} isolated: the scheduler moves nothing onto isolated CPUs or off them",

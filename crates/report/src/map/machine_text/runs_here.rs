@@ -66,7 +66,7 @@ pub(super) fn containers(machine: &Machine) -> String {
     let containers = &machine.containers;
     let inside = containers.inside.as_ref().filter(|inside| inside.container);
     let mut text =
-        inside.map(|inside| wrapped("  this is one itself: ", &inside.because, 4)).unwrap_or_default();
+        inside.map(|inside| wrapped("  pinwise itself ran in one: ", &inside.because, 4)).unwrap_or_default();
     if !containers.running.is_empty() {
         let head = ["RUNTIME", "ID", "POD", "CPUSET", "CPU QUOTA", "MEMORY LIMIT"];
         let mut rows = vec![head.map(String::from).to_vec()];
@@ -111,14 +111,14 @@ fn one_owner(owner: &Owner, machine: &Machine) -> String {
         let opened = irqbalance.opened(&automatic);
         if !opened.is_empty() {
             let words = format!(
-                "its list replaces the automatic one: it may send interrupts to {}, isolated or nohz_full as they are",
+                "its list replaces the automatic one: it may send interrupts to {}, although isolated or nohz_full",
                 cpus(&opened)
             );
             text.push_str(&wrapped("      ", &words, 8));
         }
         text.push_str(&moves(irqbalance, machine));
         if irqbalance.oneshot {
-            text.push_str("      balances once and ends: nothing is put back later\n");
+            text.push_str("      balances once and exits: it moves nothing back later\n");
         }
     }
     text
@@ -131,11 +131,11 @@ fn moves(irqbalance: &Irqbalance, machine: &Machine) -> String {
     }
     let seconds = irqbalance.interval_s.unwrap_or(INTERVAL_S);
     let mut words = format!(
-        "moves {} of {} interrupt lines: what is written to one of them does not last; it looks every {seconds} s and \
-         moves it again when that evens out the load, and all of them when a CPU or device comes or goes (banned with \
-         --banirq they stay: pinwise map --irqs)",
+        "moves {} of {}: an affinity that is written to one of them does not last. It looks every {seconds} s and moves a \
+         line again if that evens out the load, and all of them when a CPU or device comes or goes (lines banned with \
+         --banirq stay: pinwise map --irqs)",
         irqbalance.moves.len(),
-        machine.irqs.len()
+        counted(machine.irqs.len(), "interrupt line")
     );
     if let Some(script) = &irqbalance.policy_script {
         words += &format!("; {script} may exempt some");
@@ -204,11 +204,11 @@ fn what(kind: Kind) -> &'static str {
         Kind::Migration => "migration/: moves tasks between CPUs",
         Kind::CpuHotplug => "cpuhp/: brings CPUs up and down",
         Kind::WorkersPerCpu => "kworker/N: work of one CPU",
-        Kind::WorkersUnbound => "kworker/u: work of any CPU (workqueue cpumask)",
+        Kind::WorkersUnbound => "kworker/u: work for any CPU (workqueue cpumask)",
         Kind::WorkersRescue => "kworker/R: work when memory is short",
         Kind::Reclaim => "kswapd: reclaims memory of a node",
         Kind::Compaction => "kcompactd: compacts memory of a node",
-        Kind::MemoryScan => "ksmd, khugepaged, kdamond: look over memory",
+        Kind::MemoryScan => "ksmd, khugepaged, kdamond: scan memory",
         Kind::Vhost => "vhost-: packets of guests",
         Kind::Other => "others",
     }
@@ -263,7 +263,7 @@ mod tests {
             ..Container::default()
         }];
         let text = containers(&machine);
-        assert!(text.contains("this is one itself: /.dockerenv is there"), "{text}");
+        assert!(text.contains("pinwise itself ran in one: /.dockerenv is there"), "{text}");
         assert!(text.contains("docker   4f2c0de9a1b2  -    -               -         1 GiB"), "{text}");
         machine.containers = Default::default();
         machine.containers.inside = Some(Inside { container: false, because: "x".into() });
@@ -289,7 +289,10 @@ mod tests {
             text.contains("irqbalance     process 400: affinity of interrupt lines\n      K: 2 (/etc/x)\n"),
             "{text}"
         );
-        assert!(text.contains("it may send interrupts to CPUs 3-4, isolated or nohz_full"), "{text}");
+        assert!(
+            text.contains("it may send interrupts to CPUs 3-4, although isolated or nohz_full"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -300,7 +303,9 @@ mod tests {
         };
         let text = text_of(Irqbalance { moves: vec![43], interval_s: Some(1), ..Irqbalance::default() });
         assert!(
-            text.contains("moves 1 of 0 interrupt lines: what is written to one of them does not last"),
+            text.contains(
+                "moves 1 of 0 interrupt lines: an affinity that is written to one of them does not last"
+            ),
             "{text}"
         );
         assert!(text.contains("every 1 s") && !text.contains("exempt"), "{text}");

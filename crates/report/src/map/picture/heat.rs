@@ -43,7 +43,11 @@ impl Heat {
     pub fn words(&self, cpu: u32) -> Option<String> {
         let value = self.values.get(&cpu).filter(|value| value.is_finite())?;
         let decimals = if value.fract() == 0.0 { 0 } else { number::decimals_for(*value) };
-        Some(format!("{} {}", number::grouped(*value, decimals), self.unit))
+        let unit = match self.unit.as_str() {
+            "interrupts" if *value == 1.0 => "interrupt",
+            unit => unit,
+        };
+        Some(format!("{} {unit}", number::grouped(*value, decimals)))
     }
 
     /// The CPU with the largest figure above 0 (the lowest number of several).

@@ -64,7 +64,7 @@ fn interrupts(part: &mut Html, machine: &Machine) {
     let (busy, quiet) = (came.len(), machine.irqs.len() - came.len());
     came.truncate(MOST_LINES);
     if came.is_empty() {
-        part.element("p", &[], "No count of any line is known, or none has come since boot.");
+        part.element("p", &[], "No count of any line is known, or no line has fired since boot.");
         return;
     }
     let heads = ["IRQ", "since boot", "taken by", "runs on", "may run on", "node", "name"];
@@ -72,10 +72,10 @@ fn interrupts(part: &mut Html, machine: &Machine) {
     table(part, &heads, &[1], &rows);
     let mut rest = Vec::new();
     if busy > MOST_LINES {
-        rest.push(format!("{} less busy lines", number::count(busy - MOST_LINES)));
+        rest.push(number::counted(busy - MOST_LINES, "less busy line"));
     }
     if quiet > 0 {
-        rest.push(format!("{} that have not come, or whose counts are not known", number::count(quiet)));
+        rest.push(format!("{} without a known interrupt since boot", number::counted(quiet, "line")));
     }
     if !rest.is_empty() {
         part.element("p", &[("class", &"caption")], format!("Not in the table: {}.", rest.join("; ")));

@@ -23,7 +23,7 @@ impl FromStr for Hours {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let form =
-            || format!("'{text}' is no HH:MM-HH:MM, as in 08:00-18:00 or 22:00-06:00 (midnight: 00:00)");
+            || format!("'{text}' is not HH:MM-HH:MM, as in 08:00-18:00 or 22:00-06:00 (midnight: 00:00)");
         let (from, to) = text.split_once('-').ok_or_else(form)?;
         let hours = Self {
             from: TimeOfDay::parse(from).ok_or_else(form)?,
@@ -31,7 +31,7 @@ impl FromStr for Hours {
         };
         match hours.from == hours.to {
             true => {
-                Err("the hours end when they begin: leave --between out for a plan that is always in force"
+                Err("the hours end when they begin: leave out --between for a plan that is always in force"
                     .into())
             }
             false => Ok(hours),

@@ -6,7 +6,7 @@ use crate::plan_formats::page::{Body, Comment};
 /// The name of the service that is active while the plan is in force.
 const NAME: &str = "pinwise-hours";
 
-const ENABLE: &str = "In force by: systemctl daemon-reload; systemctl enable --now pinwise-hours.timer pinwise-hours-end.timer";
+const ENABLE: &str = "To put it in force: systemctl daemon-reload; systemctl enable --now pinwise-hours.timer pinwise-hours-end.timer";
 
 pub(super) fn files(plan: String, units: &[String], hours: Hours) -> Vec<Body> {
     let unit = |name: &str| format!("etc/systemd/system/{NAME}{name}");
@@ -19,7 +19,11 @@ pub(super) fn files(plan: String, units: &[String], hours: Hours) -> Vec<Body> {
     };
     vec![
         body("etc/pinwise/hours.toml".into(), vec![ENABLE, "Needs systemd 243 or later."], plan),
-        body("etc/pinwise/hours.sh".into(), vec!["What the units run, by sh(1). root's own."], script(hours)),
+        body(
+            "etc/pinwise/hours.sh".into(),
+            vec!["What the units run, with sh(1). Must be owned by root."],
+            script(hours),
+        ),
         body(unit(".service"), vec![ENABLE], begin(units, hours)),
         body(unit(".timer"), vec![ENABLE], timer(hours, true)),
         body(unit("-end.service"), vec![ENABLE], end(hours)),

@@ -53,7 +53,7 @@ impl FactorKind for Boot {
         for (i, level) in levels.iter().enumerate() {
             if let Some(earlier) = levels[..i].iter().find(|earlier| earlier.boot == level.boot) {
                 let cause = format!("'{}' and '{}' have the same words", earlier.name, level.name);
-                let remedy = "leave one out: the baseline's words are booted twice in each block anyhow";
+                let remedy = "leave one out: the baseline's words are booted twice in each block anyway";
                 return Err(Fault::new(Class::Usage, format!("factor {}", self.name), cause, remedy));
             }
         }

@@ -73,7 +73,7 @@ fn a_recipe_marks_further_ones() {
         ("'load.header'", "no text of this name"),
         ("'load.seconds'", "no text of this name"),
         ("'server.command'", "no such key can be a secret"),
-        ("'load.spacing'", "cannot be any text"),
+        ("'load.spacing'", "cannot hold any text"),
         ("'load'", "list of processes"),
     ] {
         let why = refused(&text(mark));

@@ -20,18 +20,18 @@ pub(super) fn translate(text: &str, to: &mut Translation) {
             | ["sed", ..]
             | ["systemctl", _, "irqbalance"]
             | ["/etc/init.d/irqbalance", _] => {
-                to.leave(line, "pinwise has irqbalance leave an interrupt alone when it moves it; to make that last: --as irqbalance-policy");
+                to.leave(line, "pinwise asks irqbalance to leave an interrupt alone when it moves it; --as irqbalance-policy makes that permanent");
             }
             ["echo", ref value @ .., ">", path] => file(&value.join(" "), path, line, to),
             ["sysctl", "-w", assignment] => match assignment.split_once('=') {
                 Some((key, value)) => file(value, &format!("/proc/sys/{}", key.replace('.', "/")), line, to),
-                None => to.leave(line, "it assigns nothing"),
+                None => to.leave(line, "it assigns no value"),
             },
             // It asks whether there is such a setting.
             ["sysctl", _] => {}
             ["ethtool", "-L", nic, kind, number] => channels(nic, kind, number, line, to),
             ["ethtool", "-K", _, "ntuple", _] => to.leave(line, NO_KNOB),
-            _ => to.leave(line, "it is not a command that pinwise knows of perftune.py"),
+            _ => to.leave(line, "pinwise does not know this command of perftune.py"),
         }
     }
 }

@@ -9,7 +9,8 @@ use super::yaml::Keys;
 /// Flows that perftune.py has the network stack remember.
 const FLOWS: u32 = 32_768;
 
-const BY_HWLOC: &str = "which CPUs these are hwloc works out; hand in what perftune.py --dry-run prints";
+const BY_HWLOC: &str =
+    "hwloc determines which CPUs these are; use the output of perftune.py --dry-run instead";
 
 /// Keys that say what the settings of others are, or nothing where those are known.
 const READ: [&str; 9] = [
@@ -35,7 +36,7 @@ pub(super) fn translate(options: &Keys, to: &mut Translation) {
                 "the number of queues changes which interrupts there are: set it first (knob channels)",
             ),
             "arfs" | "write_back_cache" => to.leave(&what, NO_KNOB),
-            _ => to.leave(&what, "it is not an option of perftune.py that pinwise knows"),
+            _ => to.leave(&what, "pinwise does not know this option of perftune.py"),
         }
     }
     let Some(all) = cpu_mask(options, to) else { return };
@@ -48,7 +49,7 @@ pub(super) fn translate(options: &Keys, to: &mut Translation) {
     };
     let parts = options.all("tune");
     if parts.is_empty() {
-        to.leave("tune", "it names no part, and without one perftune.py sets nothing");
+        to.leave("tune", "it names nothing to tune, so perftune.py would set nothing");
     }
     for part in parts {
         match part.as_str() {
@@ -74,7 +75,7 @@ fn cpu_mask(options: &Keys, to: &mut Translation) -> Option<CpuSet> {
         Some(text) => mask(text),
         None => to
             .online()
-            .ok_or_else(|| "it is not given, and which CPUs are online is not known here".to_string()),
+            .ok_or_else(|| "it is not given, and it is not known which CPUs are online here".to_string()),
     };
     match known {
         Ok(cpus) => Some(cpus),
@@ -95,7 +96,7 @@ fn irq_cpus(options: &Keys, all: &CpuSet, to: &Translation) -> Result<CpuSet, St
         (None, Some("sq_split")) => to
             .root
             .cpu_list("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
-            .map_err(|e| format!("mode sq_split is the core of CPU 0: {e}"))?,
+            .map_err(|e| format!("mode sq_split uses the core of CPU 0: {e}"))?,
         (None, Some(mode)) => return Err(format!("'{mode}' is not a mode of perftune.py")),
         (None, None) => return Err(BY_HWLOC.into()),
     };
@@ -161,7 +162,7 @@ fn queues(nic: &str, all: &CpuSet, to: &mut Translation) {
 
 fn disks(options: &Keys, all: &CpuSet, irqs: Option<&CpuSet>, to: &mut Translation) {
     for dir in options.all("dir") {
-        to.leave(&format!("dir: {dir}"), "which disks it is on perftune.py works out; name them as dev");
+        to.leave(&format!("dir: {dir}"), "perftune.py determines on which disks it lies; name those as dev");
     }
     for disk in options.all("dev") {
         // Those of NVMe go to all CPUs.

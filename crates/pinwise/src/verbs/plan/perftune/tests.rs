@@ -101,7 +101,7 @@ fn what_perftune_would_refuse_or_work_out_by_itself_is_named() {
         ("tune: [net]\nirq_cpu_mask: '0x10'\n", "not part"),
         ("tune: [net]\nmode: fast\n", "not a mode"),
         ("tune: [nets]\nmode: sq\n", "not a part that"),
-        ("mode: sq\n", "names no part"),
+        ("mode: sq\n", "names nothing to tune"),
         ("cpu_mask: zz\n", "cpu_mask"),
         ("tune: [disks]\nmode: mq\ndev: [nvme0n1]\ndir: [/var/lib]\n", "nomerges"),
         ("what is this\n", "not an option"),

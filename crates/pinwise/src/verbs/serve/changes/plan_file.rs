@@ -98,7 +98,7 @@ impl PlanFile {
     fn lock(&self) -> io::Result<()> {
         take_lock(&self.locked).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::NotFound => {
-                let why = "another pinwise serve has just started and takes it for forgotten: try again";
+                let why = "another pinwise serve has just started and taken it for a leftover: try again";
                 io::Error::new(error.kind(), why)
             }
             _ => error,

@@ -54,7 +54,12 @@ async fn read(served: &Served) -> Result<Arc<Value>, Fault> {
 
 fn picture_of(document: &Value) -> Result<String, Fault> {
     let machine = Machine::deserialize(document).map_err(|error| {
-        Fault::new(Class::Storage, "the picture of the machine", error, "report this as a bug of pinwise")
+        Fault::new(
+            Class::Storage,
+            "the picture of the machine",
+            error,
+            "this is a bug in pinwise; please report it",
+        )
     })?;
     Ok(picture::svg(&machine, Heat::interrupts(&machine).as_ref()))
 }

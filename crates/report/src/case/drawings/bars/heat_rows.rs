@@ -22,7 +22,7 @@ pub(super) fn draw(svg: &mut Html, layout: &Layout, heat: &Heat, top: f64) {
     if heat.rows.is_empty() {
         return;
     }
-    svg::text(svg, "axis", (0.0, top), "start", "interrupts on that CPU, a second");
+    svg::text(svg, "axis", (0.0, top), "start", "interrupts per second on that CPU");
     let step = if layout.compact { COMPACT_ROW_HEIGHT } else { ROW_HEIGHT };
     for (i, row) in heat.rows.iter().enumerate() {
         let y = top + HEAD + step * i as f64;

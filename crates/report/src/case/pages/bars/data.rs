@@ -115,7 +115,7 @@ impl Written {
         let mut without = vec!["those that are 0".to_string()];
         if self.small > 0 {
             let (cells, most) = (number::counted(self.small, "small one"), number::share(self.most_of_small));
-            without.push(format!("{cells} that take {most} of their CPU at most"));
+            without.push(format!("{cells} of at most {most} of a CPU"));
         }
         if self.unknown > 0 {
             without.push(format!("{} that are not known", number::count(self.unknown)));
@@ -171,7 +171,7 @@ mod tests {
         assert!(written.cells.iter().all(|cell| cell.share.unwrap() >= written.most_of_small));
         assert!(written.cells.is_sorted_by_key(|cell| (cell.row, cell.cpu)));
         let words = written.words();
-        assert!(words.contains("201,276 small ones that take 0.5 % of their CPU at most"), "{words}");
+        assert!(words.contains("201,276 small ones of at most 0.5 % of a CPU"), "{words}");
         assert!(words.ends_with("1,024 that are not known."), "{words}");
         let mut html = Html::new();
         of_heat(&mut html, &heat);

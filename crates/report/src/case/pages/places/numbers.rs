@@ -27,7 +27,7 @@ pub(super) fn lettered(html: &mut Html, facts: &Facts, shown: &Shown) {
         .enumerate()
         .map(|(place, tried)| {
             let contrast = tried.own_contrast();
-            let best = if shown.placements.is_best(tried) { " (the most gained)" } else { "" };
+            let best = if shown.placements.is_best(tried) { " (the largest gain)" } else { "" };
             vec![
                 Overlay::letter(place).to_string(),
                 tried.arm.title().to_string(),

@@ -73,7 +73,8 @@ pub(super) fn caption(
     let left_out = placements.sets.len().saturating_sub(shown.lettered.len());
     if left_out > 0 {
         let placements = number::counted(left_out, "further placement");
-        sentences.push(format!("{placements} of the study have no letter."));
+        let have = if left_out == 1 { "has" } else { "have" };
+        sentences.push(format!("{placements} of the study {have} no letter."));
     }
     sentences.extend(not_drawn(facts, shown));
     sentences.extend(best(shown, baseline));
@@ -94,9 +95,7 @@ fn best(shown: &Shown, baseline: &str) -> Option<String> {
     let placements = shown.placements;
     let Some(best) = placements.best else {
         if placements.better > 0 && !placements.is_empty() {
-            return Some(format!(
-                "What gains most over {baseline} is not drawn, so that nothing has a star."
-            ));
+            return Some(format!("What gains most over {baseline} is not drawn, so nothing has a star."));
         }
         let are_judged = placements.all().any(|tried| tried.outcome.has_figure());
         let none = are_judged && placements.better == 0;
@@ -105,7 +104,7 @@ fn best(shown: &Shown, baseline: &str) -> Option<String> {
     let most = match placements.better {
         1 => "the only one that is shown to be better".to_string(),
         n => format!(
-            "the most of {n} that are shown to be better (that it is better than the others of them is not tested)"
+            "the largest gain of the {n} that are shown to be better (whether it is better than the others of them is not tested)"
         ),
     };
     let change = number::change_with_interval(best.ratio, best.interval);
@@ -122,7 +121,7 @@ fn of_interrupts(facts: &Facts, interrupts: &Result<BTreeMap<u32, f64>, Unknown>
             "What interrupts take of each CPU is not shown: no trial has an observation.".to_string(),
         ],
         Err(Unknown::NotRead) => vec![
-            "What interrupts take of each CPU is not shown: the observations are without irq and softirq of /proc/stat.".to_string(),
+            "What interrupts take of each CPU is not shown: the observations do not have irq and softirq of /proc/stat.".to_string(),
         ],
         Ok(_) => {
             let what = "The bar at the lower edge of a CPU is the share of its time that interrupts and softirqs take (/proc/stat, median \
@@ -130,7 +129,7 @@ fn of_interrupts(facts: &Facts, interrupts: &Result<BTreeMap<u32, f64>, Unknown>
             let caveat = match facts.machine.kernel.irq_time_accounting {
                 Some(true) => None,
                 Some(false) => Some(
-                    "This kernel samples that time at ticks (IRQ_TIME_ACCOUNTING is off), so that the shares can be too low.",
+                    "This kernel samples that time at ticks (IRQ_TIME_ACCOUNTING is off), so the shares can be too low.",
                 ),
                 None => Some(
                     "Whether this kernel samples that time at ticks (IRQ_TIME_ACCOUNTING) is not known; if it does, the shares can be too low.",

@@ -67,7 +67,7 @@ fn strips(now: &Now, view: &View, width: usize) -> Vec<Line<'static>> {
     let most = now.cpus().filter_map(events).max().unwrap_or(0);
     let cells = width.saturating_sub(NAME_COLUMNS).max(8);
     let legend = format!(
-        "  each cell a CPU, core by core; irq: interrupts and softirqs, █ is {}{}",
+        "  each cell is a CPU, core by core; irq: interrupts and softirqs, █ is {}{}",
         number::compact(if view.totals { most as f64 } else { now.rate(most) }),
         if view.totals { "" } else { "/s" }
     );

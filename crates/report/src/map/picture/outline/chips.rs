@@ -1,7 +1,7 @@
 //! Devices, hung on the node where they are attached.
 
 use machine::devices::{Device, DeviceKind};
-use machine::wording::link_speed;
+use machine::wording::{link_speed, plural};
 use machine::{CpuSet, Machine};
 
 use super::nest::{MACHINE, Nest};
@@ -88,8 +88,8 @@ fn chip(machine: &Machine, device: &Device) -> Chip {
     });
     let node = device.node.map_or("node unknown".into(), |node| format!("node {node}"));
     let irqs: CpuSet = device.irqs.iter().copied().collect();
-    let irqs = (!irqs.is_empty()).then(|| format!("IRQs {irqs}"));
-    let queues = (!device.queues.is_empty()).then(|| format!("{} queues", device.queues.len()));
+    let irqs = (!irqs.is_empty()).then(|| format!("{} {irqs}", plural("IRQ", irqs.len())));
+    let queues = (!device.queues.is_empty()).then(|| number::counted(device.queues.len(), "queue"));
     let what = Some(format!("{}: {}", device.name, word(kind(device))));
     let down = device.state.clone().map(|state| format!("link {state}"));
     let all =

@@ -100,7 +100,7 @@ fn threads(cpu: &Cpu, nest: &mut Nest, placed: &BTreeSet<u32>) -> Vec<u32> {
     if !elsewhere.is_empty() {
         let who = cpu_words(siblings);
         nest.notes
-            .push(format!("the core of {who} is drawn in parts: a smaller group holds some of them only"));
+            .push(format!("the core of {who} is drawn in parts: a smaller group holds only some of them"));
     }
     if here.contains(&cpu.id) { here } else { vec![cpu.id] }
 }
