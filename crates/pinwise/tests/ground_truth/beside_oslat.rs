@@ -146,17 +146,28 @@ fn meets_a_thief(tool: Tool) {
     assert!(found, "{}: more in gaps than was taken, {TRIES} times", tool.0);
 }
 
-#[test]
-#[ignore = "ground truth: needs root, two CPUs and oslat; run by `make test`"]
-fn each_sees_the_time_of_a_thief_and_little_else() {
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: real-time priority needs root");
-    }
-    if Command::new("oslat").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-        return eprintln!("skipped: oslat is not installed (apt-get install rt-tests)");
-    }
-    for _ in 0..ROUNDS {
-        let tools: [Tool; 3] = [("pinwise", by_pinwise), ("oslat", by_oslat), ("loop", by_a_loop)];
-        shuffled(tools).into_iter().for_each(meets_a_thief);
+/// `make soak`: they take long, and shorter tests cover their parts.
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "ground truth: needs root, two CPUs and oslat; run by `make soak`"]
+    fn each_sees_the_time_of_a_thief_and_little_else() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: real-time priority needs root");
+        }
+        if Command::new("oslat")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_err()
+        {
+            return eprintln!("skipped: oslat is not installed (apt-get install rt-tests)");
+        }
+        for _ in 0..ROUNDS {
+            let tools: [Tool; 3] = [("pinwise", by_pinwise), ("oslat", by_oslat), ("loop", by_a_loop)];
+            shuffled(tools).into_iter().for_each(meets_a_thief);
+        }
     }
 }

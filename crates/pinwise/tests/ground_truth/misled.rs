@@ -66,27 +66,6 @@ fn a_busy_task_on_the_loads_cpu_does_not_make_the_servers_slow() {
     assert!(!title(&result).contains("CPU 0 is slow"), "{}", title(&result));
 }
 
-/// 0.4 CPUs for the server, wherever it is: the quota comes first, and no CPU is slow for it.
-#[test]
-#[ignore = "ground truth: needs root, a cgroup with the CPU controller and a minute; run by `make test`"]
-fn a_quota_comes_first_in_the_answer() {
-    let limit = ("cpu.max", "40000 100000");
-    let Some(cgroup) =
-        Limited::new("cpu", &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "40000")], &[limit])
-    else {
-        return eprintln!("skipped: no cgroup with the CPU controller");
-    };
-    let procs = cgroup.folder().join("cgroup.procs").display().to_string();
-    let server = format!(
-        "sh -c 'echo $$ > {procs}; exec {} string-server --address {{address}} --port {{port}} --rounds 20000'",
-        env!("CARGO_BIN_EXE_pinwise")
-    );
-    let bench = Bench::new();
-    let result = study(&bench, &["--server", &server, "--load", "string", "--anyway"]);
-    assert!(title(&result).contains("quota of 0.4"), "{}", title(&result));
-    assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
-}
-
 /// It runs on CPU 0 whatever it is given.
 #[test]
 #[ignore = "ground truth: needs two CPUs and half a minute; run by `make test`"]
@@ -249,6 +228,27 @@ mod soak {
         let result = study(&bench, &[]);
         ended.store(true, Ordering::Relaxed);
         waves.into_iter().for_each(|wave| wave.join().unwrap());
+        assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
+    }
+
+    /// 0.4 CPUs for the server, wherever it is: the quota comes first, and no CPU is slow for it.
+    #[test]
+    #[ignore = "ground truth: needs root, a cgroup with the CPU controller and a minute; run by `make soak`"]
+    fn a_quota_comes_first_in_the_answer() {
+        let limit = ("cpu.max", "40000 100000");
+        let Some(cgroup) =
+            Limited::new("cpu", &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "40000")], &[limit])
+        else {
+            return eprintln!("skipped: no cgroup with the CPU controller");
+        };
+        let procs = cgroup.folder().join("cgroup.procs").display().to_string();
+        let server = format!(
+            "sh -c 'echo $$ > {procs}; exec {} string-server --address {{address}} --port {{port}} --rounds 20000'",
+            env!("CARGO_BIN_EXE_pinwise")
+        );
+        let bench = Bench::new();
+        let result = study(&bench, &["--server", &server, "--load", "string", "--anyway"]);
+        assert!(title(&result).contains("quota of 0.4"), "{}", title(&result));
         assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
     }
 }

@@ -45,47 +45,6 @@ fn boot(disk: &Path, words: &str, verb: &str) -> Option<i32> {
     Some(text(disk, "code").trim().parse().unwrap_or_else(|why| panic!("{why}: {}", text(disk, "said.txt"))))
 }
 
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_study_goes_on_from_boot_to_boot_and_leaves_no_word() {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = folder.path().join("disk");
-    std::fs::create_dir(&disk).unwrap();
-    std::fs::write(disk.join("recipe.toml"), RECIPE).unwrap();
-    let Some(code) = boot(&disk, "", "study recipe.toml -o case") else { return };
-    let said = text(&disk, "said.txt");
-    assert_eq!(code, 7, "{said}");
-    assert!(said.contains("takes 6 boots") && said.contains("0 of 6 boots are done"), "{said}");
-    let (mut boots, mut has_disobeyed) = (0, false);
-    loop {
-        boots += 1;
-        let words = text(&disk, "cmdline");
-        if !words.trim().is_empty() && !has_disobeyed {
-            has_disobeyed = true;
-            let code = boot(&disk, "", "resume case").unwrap();
-            let said = text(&disk, "said.txt");
-            assert!(code == 4 && said.contains("was rebooted without 'nosmt'"), "{code}: {said}");
-            assert_eq!(text(&disk, "cmdline"), words, "nothing is changed");
-        }
-        let code = boot(&disk, words.trim(), "resume case").unwrap();
-        let said = text(&disk, "said.txt");
-        match code {
-            7 => assert!(said.contains(&format!("{boots} of 6 boots are done")), "{said}"),
-            0 => break,
-            code => panic!("{code}: {said}"),
-        }
-    }
-    assert_eq!(boots, 6, "{}", text(&disk, "said.txt"));
-    ran_as_planned(&disk);
-    // Nothing is left: no word on the lines, no file, no act.
-    assert_eq!(
-        (text(&disk, "cmdline").trim(), std::fs::read_dir(disk.join("grub.d")).unwrap().count()),
-        ("", 0)
-    );
-    let status: Value = serde_json::from_str(&text(&disk, "status.json")).unwrap();
-    assert_eq!(status["sessions"].as_array().map(Vec::len), Some(0), "{status:#}");
-}
-
 /// Each trial ran under the words of its arm, in a boot of its own group, of which there are three a block.
 fn ran_as_planned(disk: &Path) {
     let trials: Vec<Value> =
@@ -105,4 +64,50 @@ fn ran_as_planned(disk: &Path) {
         assert_eq!(groups.entry(id).or_insert(group.clone()), &group, "{trial:#}");
     }
     assert_eq!(groups.len(), 6);
+}
+
+/// `make soak`: they take long, and shorter tests cover their parts.
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots guests under QEMU; `make soak` runs it"]
+    fn a_study_goes_on_from_boot_to_boot_and_leaves_no_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = folder.path().join("disk");
+        std::fs::create_dir(&disk).unwrap();
+        std::fs::write(disk.join("recipe.toml"), RECIPE).unwrap();
+        let Some(code) = boot(&disk, "", "study recipe.toml -o case") else { return };
+        let said = text(&disk, "said.txt");
+        assert_eq!(code, 7, "{said}");
+        assert!(said.contains("takes 6 boots") && said.contains("0 of 6 boots are done"), "{said}");
+        let (mut boots, mut has_disobeyed) = (0, false);
+        loop {
+            boots += 1;
+            let words = text(&disk, "cmdline");
+            if !words.trim().is_empty() && !has_disobeyed {
+                has_disobeyed = true;
+                let code = boot(&disk, "", "resume case").unwrap();
+                let said = text(&disk, "said.txt");
+                assert!(code == 4 && said.contains("was rebooted without 'nosmt'"), "{code}: {said}");
+                assert_eq!(text(&disk, "cmdline"), words, "nothing is changed");
+            }
+            let code = boot(&disk, words.trim(), "resume case").unwrap();
+            let said = text(&disk, "said.txt");
+            match code {
+                7 => assert!(said.contains(&format!("{boots} of 6 boots are done")), "{said}"),
+                0 => break,
+                code => panic!("{code}: {said}"),
+            }
+        }
+        assert_eq!(boots, 6, "{}", text(&disk, "said.txt"));
+        ran_as_planned(&disk);
+        // Nothing is left: no word on the lines, no file, no act.
+        assert_eq!(
+            (text(&disk, "cmdline").trim(), std::fs::read_dir(disk.join("grub.d")).unwrap().count()),
+            ("", 0)
+        );
+        let status: Value = serde_json::from_str(&text(&disk, "status.json")).unwrap();
+        assert_eq!(status["sessions"].as_array().map(Vec::len), Some(0), "{status:#}");
+    }
 }

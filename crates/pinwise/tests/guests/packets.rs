@@ -15,37 +15,45 @@ fn mean(study: &Value, arm: &str) -> f64 {
     named["figure"]["mean"].as_f64().unwrap()
 }
 
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn pktgen_is_driven_by_its_recipe_and_left_as_it_was_found() {
-    let Some(guest) = guest::like("plain") else { return };
-    let guest = guest.module("pktgen").module("dummy").file(recipe());
-    let outcome = guest::run(
-        &guest,
-        "export PINWISE_STATE_DIR=/tmp/state
-        study() { pinwise study packets-pktgen.toml --window 0.5 --blocks 1 -o /tmp/case \"$@\"; }
-        study > down.said 2>&1 && exit 1
-        rm -rf /tmp/case
-        ip link set dummy0 up
-        # What is asserted needs two of its levels.
-        study --format json --key 'factors=[{ kind = \"key\", key = \"load.clone_skb\", values = [0, 100] }]' > study.json
-        rm -rf /tmp/case
-        ip link add v0 type veth peer name v1
-        # Both ends, whatever name busybox has given the other: without a carrier nothing is sent at all.
-        for end in v0 v1 veth0 veth1; do [ -e /sys/class/net/$end ] && ip link set $end up || true; done
-        study --key load.device='\"v0\"' > veth.said 2>&1 && exit 1
-        cat /proc/net/pktgen/kpktgend_* > left
-        pinwise status > status",
-    );
-    let study: Value = serde_json::from_str(&guest::text(&outcome, "study.json")).unwrap();
-    // The work that a packet takes: feasibility's 124, 282 and 1,320 thousand a second are ten times apart.
-    let (made_anew, sent_again) = (mean(&study, "clone_skb 0"), mean(&study, "clone_skb 100"));
-    assert!(sent_again > made_anew, "{made_anew} {sent_again}");
-    let said = guest::text(&outcome, "down.said");
-    assert!(said.contains("pktgen on CPU") && said.contains("interface"), "{said}");
-    let said = guest::text(&outcome, "veth.said");
-    assert!(said.contains("cannot send one packet many times") && said.contains("clone_skb = 0"), "{said}");
-    let left = guest::text(&outcome, "left");
-    assert!(!left.contains("dummy0") && !left.contains("v0"), "{left}");
-    assert_eq!(guest::text(&outcome, "status").trim(), "Nothing is changed on this machine by pinwise.");
+/// `make soak`: they take long, and shorter tests cover their parts.
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots guests under QEMU; `make soak` runs it"]
+    fn pktgen_is_driven_by_its_recipe_and_left_as_it_was_found() {
+        let Some(guest) = guest::like("plain") else { return };
+        let guest = guest.module("pktgen").module("dummy").file(recipe());
+        let outcome = guest::run(
+            &guest,
+            "export PINWISE_STATE_DIR=/tmp/state
+            study() { pinwise study packets-pktgen.toml --window 0.5 --blocks 1 -o /tmp/case \"$@\"; }
+            study > down.said 2>&1 && exit 1
+            rm -rf /tmp/case
+            ip link set dummy0 up
+            # What is asserted needs two of its levels.
+            study --format json --key 'factors=[{ kind = \"key\", key = \"load.clone_skb\", values = [0, 100] }]' > study.json
+            rm -rf /tmp/case
+            ip link add v0 type veth peer name v1
+            # Both ends, whatever name busybox has given the other: without a carrier nothing is sent at all.
+            for end in v0 v1 veth0 veth1; do [ -e /sys/class/net/$end ] && ip link set $end up || true; done
+            study --key load.device='\"v0\"' > veth.said 2>&1 && exit 1
+            cat /proc/net/pktgen/kpktgend_* > left
+            pinwise status > status",
+        );
+        let study: Value = serde_json::from_str(&guest::text(&outcome, "study.json")).unwrap();
+        // The work that a packet takes: feasibility's 124, 282 and 1,320 thousand a second are ten times apart.
+        let (made_anew, sent_again) = (mean(&study, "clone_skb 0"), mean(&study, "clone_skb 100"));
+        assert!(sent_again > made_anew, "{made_anew} {sent_again}");
+        let said = guest::text(&outcome, "down.said");
+        assert!(said.contains("pktgen on CPU") && said.contains("interface"), "{said}");
+        let said = guest::text(&outcome, "veth.said");
+        assert!(
+            said.contains("cannot send one packet many times") && said.contains("clone_skb = 0"),
+            "{said}"
+        );
+        let left = guest::text(&outcome, "left");
+        assert!(!left.contains("dummy0") && !left.contains("v0"), "{left}");
+        assert_eq!(guest::text(&outcome, "status").trim(), "Nothing is changed on this machine by pinwise.");
+    }
 }

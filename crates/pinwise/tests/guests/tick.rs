@@ -37,42 +37,6 @@ fn one_task_has_no_tick_two_bring_it_back_and_pinwise_says_why() {
     assert!(words.contains("more than one task can run on this CPU"), "{words}");
 }
 
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_plan_is_tried_before_the_reboot() {
-    if guest::like("plain").is_none() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let rehearse = |parameters: &str| {
-        let plan = folder.path().join("plan.toml");
-        std::fs::write(&plan, format!("[[setting]]\nknob = 'boot-parameters'\nvalue = '{parameters}'\n"))
-            .unwrap();
-        let done = std::process::Command::new(env!("CARGO_BIN_EXE_pinwise"))
-            .args(["rehearse", "--like", "plain", "--format", "json"])
-            .arg(&plan)
-            .output()
-            .unwrap();
-        let reported: Value = serde_json::from_slice(&done.stdout)
-            .unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&done.stderr)));
-        (done.status.code(), reported)
-    };
-    let (code, reported) = rehearse(&format!("{QUIET} irqaffinity=0-1"));
-    assert_eq!((code, &reported["holds"]), (Some(0), &Value::Bool(true)), "{reported:#}");
-    let effects: Vec<_> =
-        reported["checks"].as_array().unwrap().iter().map(|check| &check["effect"]).collect();
-    // Four parameters, the ticks of CPUs 2 and 3, the interrupts.
-    assert_eq!(effects, ["took-effect"; 7], "{reported:#}");
-    assert_eq!(reported["left_over"], Value::Array(Vec::new()));
-    let changed: Vec<_> =
-        reported["changed"].as_array().unwrap().iter().map(|fact| fact["fact"].as_str().unwrap()).collect();
-    assert!(changed.contains(&"kernel.isolated") && changed.contains(&"kernel.nohz_full"), "{changed:?}");
-
-    let (code, reported) = rehearse("isolcpus=2-3 rcu_nocps=2-3");
-    assert_eq!((code, &reported["holds"]), (Some(1), &Value::Bool(false)), "{reported:#}");
-    assert_eq!(reported["checks"][1]["effect"], "no-effect", "{reported:#}");
-}
-
 /// `make soak`: the recipe. What it rests on is in the tests above and in `watched`.
 mod soak {
     use super::*;
@@ -108,5 +72,45 @@ mod soak {
         }
         let left: Value = serde_json::from_str(&guest::text(&outcome, "left.json")).unwrap();
         assert!(left["sessions"].as_array().is_none_or(Vec::is_empty), "{left:#}");
+    }
+
+    #[test]
+    #[ignore = "boots guests under QEMU; `make soak` runs it"]
+    fn a_plan_is_tried_before_the_reboot() {
+        if guest::like("plain").is_none() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let rehearse = |parameters: &str| {
+            let plan = folder.path().join("plan.toml");
+            std::fs::write(&plan, format!("[[setting]]\nknob = 'boot-parameters'\nvalue = '{parameters}'\n"))
+                .unwrap();
+            let done = std::process::Command::new(env!("CARGO_BIN_EXE_pinwise"))
+                .args(["rehearse", "--like", "plain", "--format", "json"])
+                .arg(&plan)
+                .output()
+                .unwrap();
+            let reported: Value = serde_json::from_slice(&done.stdout)
+                .unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&done.stderr)));
+            (done.status.code(), reported)
+        };
+        let (code, reported) = rehearse(&format!("{QUIET} irqaffinity=0-1"));
+        assert_eq!((code, &reported["holds"]), (Some(0), &Value::Bool(true)), "{reported:#}");
+        let effects: Vec<_> =
+            reported["checks"].as_array().unwrap().iter().map(|check| &check["effect"]).collect();
+        // Four parameters, the ticks of CPUs 2 and 3, the interrupts.
+        assert_eq!(effects, ["took-effect"; 7], "{reported:#}");
+        assert_eq!(reported["left_over"], Value::Array(Vec::new()));
+        let changed: Vec<_> = reported["changed"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|fact| fact["fact"].as_str().unwrap())
+            .collect();
+        assert!(changed.contains(&"kernel.isolated") && changed.contains(&"kernel.nohz_full"), "{changed:?}");
+
+        let (code, reported) = rehearse("isolcpus=2-3 rcu_nocps=2-3");
+        assert_eq!((code, &reported["holds"]), (Some(1), &Value::Bool(false)), "{reported:#}");
+        assert_eq!(reported["checks"][1]["effect"], "no-effect", "{reported:#}");
     }
 }

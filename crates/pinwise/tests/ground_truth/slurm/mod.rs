@@ -86,27 +86,32 @@ fn a_study_runs_as_a_job_and_goes_on_on_the_same_nodes_alone() {
     assert_eq!(blocks(&case).len(), 3, "{}", stderr(&same));
 }
 
-#[test]
-#[ignore = "ground truth: needs root, slurm-wlm, munge, and half a minute; run by `make test`"]
-fn a_job_that_is_cancelled_leaves_nothing() {
-    let Some(cluster) = Cluster::new() else { return };
-    let case = cluster.path("case");
-    let job = submitted(&cluster, &case.display().to_string(), "20");
-    let number = job["job"].as_u64().unwrap();
-    let is_agent = |line: &String| line.split(' ').nth(1) == Some("agent");
-    wait_at_most(Duration::from_secs(60), "a trial with two agents after the first", || {
-        !trials(&case).is_empty() && cluster.running().iter().filter(|line| is_agent(line)).count() == 2
-    });
-    let out = cluster.run("scancel", &[&number.to_string()]);
-    assert!(out.status.success(), "{}", stderr(&out));
-    wait_at_most(Duration::from_secs(30), "the end of the job", || cluster.has_ended(number));
-    let log = fs::read_to_string(job["log"].as_str().unwrap()).unwrap();
-    assert_eq!(cluster.running(), [""; 0], "{log}");
-    cluster.nothing_is_changed();
-    for node in NODES {
-        let left = fs::read_dir(cluster.tmp_of(node)).unwrap().map(|entry| entry.unwrap().file_name());
-        let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
-        assert!(left.iter().all(|name| !name.starts_with("pinwise-agent")), "{node}: {left:?}\n{log}");
+/// `make soak`: they take long, and shorter tests cover their parts.
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "ground truth: needs root, slurm-wlm, munge, and half a minute; run by `make soak`"]
+    fn a_job_that_is_cancelled_leaves_nothing() {
+        let Some(cluster) = Cluster::new() else { return };
+        let case = cluster.path("case");
+        let job = submitted(&cluster, &case.display().to_string(), "20");
+        let number = job["job"].as_u64().unwrap();
+        let is_agent = |line: &String| line.split(' ').nth(1) == Some("agent");
+        wait_at_most(Duration::from_secs(60), "a trial with two agents after the first", || {
+            !trials(&case).is_empty() && cluster.running().iter().filter(|line| is_agent(line)).count() == 2
+        });
+        let out = cluster.run("scancel", &[&number.to_string()]);
+        assert!(out.status.success(), "{}", stderr(&out));
+        wait_at_most(Duration::from_secs(30), "the end of the job", || cluster.has_ended(number));
+        let log = fs::read_to_string(job["log"].as_str().unwrap()).unwrap();
+        assert_eq!(cluster.running(), [""; 0], "{log}");
+        cluster.nothing_is_changed();
+        for node in NODES {
+            let left = fs::read_dir(cluster.tmp_of(node)).unwrap().map(|entry| entry.unwrap().file_name());
+            let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
+            assert!(left.iter().all(|name| !name.starts_with("pinwise-agent")), "{node}: {left:?}\n{log}");
+        }
+        assert!(blocks(&case).len() < 20, "cancelled in the middle");
     }
-    assert!(blocks(&case).len() < 20, "cancelled in the middle");
 }
