@@ -230,7 +230,7 @@ fn slept_much(time: &ServerTime) -> bool {
     time.wall_ns > 0.0 && time.active_ns() < ACTIVE * time.wall_ns
 }
 
-/// What a cause cost: `49 %`, `at most 2.7 %`; of a server that slept much `5.5 % of its active time`, `93 % of all time`.
+/// What a cause cost: `49 %`, `at most 2.7 %`; of a server that slept much `5.5 % of active time`, `93 % of all time`.
 fn cost(cause: &Cause, time: Option<&ServerTime>) -> String {
     let (at_most, share) = match (cause.share, cause.certainty, cause.share_at_most) {
         (Some(share), Certainty::Seen, _) => ("", share),
@@ -240,7 +240,7 @@ fn cost(cause: &Cause, time: Option<&ServerTime>) -> String {
     let of = match (time.is_some_and(slept_much), cause.share_of) {
         (false, _) | (_, ShareOf::Window) => "",
         (true, ShareOf::AllTime) => " of all time",
-        (true, ShareOf::ActiveTime) => " of its active time",
+        (true, ShareOf::ActiveTime) => " of active time",
     };
     format!("{at_most}{}{of}", percent(share))
 }
@@ -400,7 +400,7 @@ mod tests {
         });
         assert!(text.contains(". asleep 93 % (active 7.0 %)\n"), "{text}");
         assert!(text.contains("its client is busy (93 % of all time)\n"), "{text}");
-        assert!(text.contains("runs on CPU 1 (22 % of its active time)\n"), "{text}");
+        assert!(text.contains("runs on CPU 1 (22 % of active time)\n"), "{text}");
         let busy = with(time());
         assert!(busy.contains("runs on CPU 1 (22 %)\n") && !busy.contains("active"), "{busy}");
     }

@@ -1,5 +1,6 @@
 //! What is claimed of two arms: the cause, what looks like it, and nothing.
 
+use machine::devices::DeviceKind;
 use machine::processes::Peer;
 use probe::Situation;
 use probe::account::Source;
@@ -127,13 +128,16 @@ fn a_narrow_placement_is_charged_with_what_is_waited_beyond_that_of_a_wide_one()
 /// directory gets slower with its eighth core).
 fn on_the_cards_cpu(block: usize) -> Situation {
     let received = (500 + block as u64) * MS;
-    server(block, |mut it, _| {
+    let mut seen = server(block, |mut it, _| {
         let thread = &mut it.account.as_mut().unwrap().threads[0];
         thread.interrupted_ns += received / 2;
         thread.asleep.total_ns -= received / 2;
         waited(it, received / 4).interrupted_by(Source::SoftirqNetRx, received / 2, 20_000)
     })
     .counted("network", "received eth0", 400_000)
+    .line(40, "eth0", DeviceKind::Net, MS);
+    seen.account.as_mut().unwrap().lines[0].seen.on_target.count = 20_000;
+    seen
 }
 
 #[test]

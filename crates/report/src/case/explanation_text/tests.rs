@@ -48,7 +48,10 @@ fn fewer_than_six_blocks_have_no_interval_and_support_nothing() {
 
 #[test]
 fn a_fixed_rate_and_shares_of_the_window_say_so() {
-    let of = |basis| render(&Explanation { basis, ..examples::explanation() });
+    let of = |basis| {
+        let text = render(&Explanation { basis, ..examples::explanation() });
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     let fixed = of(Basis::RequestAtFixedRate);
     assert!(
         fixed.contains("(fixed rate)") && !fixed.contains("asleep") && fixed.contains("sleep is left out")

@@ -162,11 +162,11 @@ mod tests {
     #[test]
     fn a_storm_is_distinguished_from_faults_that_only_look() {
         let Looked::Found(storm) = look(&balanced(5_000, 2_000, 5_000)) else { panic!("not found") };
-        assert!(storm[0].claim.contains("moves pages 5,000/s") && storm[0].share.is_none(), "{storm:?}");
+        assert!(storm[0].claim.contains("moves 5,000 pages/s") && storm[0].share.is_none(), "{storm:?}");
         let setting = storm[0].remedies[1].setting.clone().unwrap();
         assert_eq!((setting.knob.as_str(), setting.value.as_str()), ("numa-balancing", "off"));
         let Looked::Found(faults) = look(&balanced(20_000, 19_000, 100)) else { panic!("not found") };
-        assert!(faults[0].claim.contains("page faults 20,000/s"), "{faults:?}");
+        assert!(faults[0].claim.contains("20,000 page faults/s"), "{faults:?}");
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Judged {
 impl Cause {
     fn words(&self, rank: usize) -> String {
         let of = match self.share_of {
-            ShareOf::ActiveTime => "of its active time",
+            ShareOf::ActiveTime => "of active time",
             ShareOf::AllTime => "of all time",
             ShareOf::Window => "of the window",
         };
@@ -235,7 +235,7 @@ mod tests {
         let said = of(&document).unwrap();
         assert!(said.words.contains("Limit: CPU"), "{}", said.words);
         assert!(said.words.contains(
-            "1. busy-task/process:7 [seen; costs 12 % of its active time] backup had its CPU. Remedy: Move backup away"
+            "1. busy-task/process:7 [seen; costs 12 % of active time] backup had its CPU. Remedy: Move backup away"
         ));
         assert!(said.words.contains("2. low-clock/cpu:3 [possible; its cost is not known]"));
         assert!(

@@ -89,7 +89,7 @@ function draw(found) {
 }
 
 // Of which time the share of a cause is one, after the share.
-const SHARE_OF = { active_time: " of its active time", all_time: " of all time", window: " of the window" };
+const SHARE_OF = { active_time: " of active time", all_time: " of all time", window: " of the window" };
 
 // A cause with its evidence and remedies; also that of a study, as its example.
 export function cause({ claim, share: part, share_of: time, share_at_most: most, evidence, remedies }) {
