@@ -126,7 +126,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
 /// What a rule finds, without what took next to nothing: a server that hardly wants a CPU has large shares of little time.
 fn noticeable(scene: &Scene<'_>, rule: &dyn Rule) -> Looked {
     let share_of = rule.about().costs.share_of();
-    match of_time(share_of, rule.examine(scene)) {
+    match rule.examine(scene) {
         Looked::Found(mut causes) if share_of == ShareOf::ActiveTime => {
             let took_ns = |share: f64| share * scene.time.active_ns();
             let least_ns = NOTICEABLE * scene.time.window_ns;
@@ -135,13 +135,6 @@ fn noticeable(scene: &Scene<'_>, rule: &dyn Rule) -> Looked {
         }
         looked => looked,
     }
-}
-
-/// The same with causes whose shares are of this time.
-fn of_time(share_of: ShareOf, looked: Looked) -> Looked {
-    let Looked::Found(mut causes) = looked else { return looked };
-    causes.iter_mut().for_each(|cause| cause.share_of = share_of);
-    Looked::Found(causes)
 }
 
 /// The server's requests, or why they were not seen.
@@ -154,8 +147,7 @@ fn take_requests(situation: &Situation, diagnosis: &mut Diagnosis) {
 
 /// Judges one window of a machine, whoever runs on it.
 pub fn diagnose_machine(situation: &Situation) -> Diagnosis {
-    let looked = of_machines()
-        .map(|rule| (rule.about.id, of_time(rule.about.costs.share_of(), rule.examine(situation))));
+    let looked = of_machines().map(|rule| (rule.about.id, rule.examine(situation)));
     let mut diagnosis = gathered(situation, looked);
     cause::rank(&mut diagnosis.causes);
     diagnosis.machine = MachineTime::of(situation);
@@ -171,7 +163,10 @@ fn gathered(situation: &Situation, looked: impl Iterator<Item = (&'static str, L
     };
     for (id, looked) in looked {
         match looked {
-            Looked::Found(found) => diagnosis.causes.extend(found),
+            Looked::Found(found) => {
+                let share_of = about(id).map(|about| about.costs.share_of()).unwrap_or_default();
+                diagnosis.causes.extend(found.into_iter().map(|cause| Cause { share_of, ..cause }));
+            }
             Looked::Fine => diagnosis.ruled_out.push(id),
             Looked::OwnWork(own) => diagnosis.own_work.push(own),
             Looked::DoesNotApply => {}

@@ -247,7 +247,7 @@ impl Connection {
     pub(crate) fn nonsense(&self, answer: &Answer) -> Fault {
         let object = format!("host {}", self.host.name);
         let cause = format!("its agent answers what was not asked: {answer:?}");
-        Fault::new(Class::WorkloadFailed, object, cause, "this is a bug in pinwise; please report it")
+        Fault::new(Class::WorkloadFailed, object, cause, machine::IS_A_BUG)
     }
 
     /// Whether it has failed for good, rather than refused something.

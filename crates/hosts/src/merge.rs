@@ -74,14 +74,9 @@ pub fn merged(mut parts: Vec<PartOutcome>) -> Result<Outcome, Fault> {
     }
     (whole.figures, whole.busiest_part) = (of_all(&figures), busiest_part);
     // Latencies and rates of the whole run: of the histograms, for percentiles cannot be added.
-    let from_merged = whole.window(whole.from_ns, whole.to_ns).map_err(|missing| {
-        Fault::new(
-            Class::WorkloadFailed,
-            missing.fact,
-            missing.why,
-            "this is a bug in pinwise; please report it",
-        )
-    })?;
+    let from_merged = whole
+        .window(whole.from_ns, whole.to_ns)
+        .map_err(|missing| Fault::new(Class::WorkloadFailed, missing.fact, missing.why, machine::IS_A_BUG))?;
     let beside = ["completed", "failed"];
     whole.figures.extend(from_merged.into_iter().filter(|(name, _)| !beside.contains(&name.as_str())));
     let units = whole.figures.keys().filter_map(|name| Some((name.clone(), unit_of(name)?.to_string())));
@@ -90,7 +85,7 @@ pub fn merged(mut parts: Vec<PartOutcome>) -> Result<Outcome, Fault> {
 }
 
 fn no_parts() -> Fault {
-    let remedy = "this is a bug in pinwise; please report it";
+    let remedy = machine::IS_A_BUG;
     Fault::new(Class::WorkloadFailed, "load on other hosts", "there were no parts", remedy)
 }
 
@@ -123,7 +118,7 @@ fn same_length(own: &Interval, other: &Interval, host: &str) -> Result<(), Fault
         return Ok(());
     }
     let cause = format!("an interval of {other_ns} ns stands beside one of {own_ns} ns");
-    let remedy = "this is a bug in pinwise; please report it";
+    let remedy = machine::IS_A_BUG;
     Err(Fault::new(Class::WorkloadFailed, format!("host {host}"), cause, remedy))
 }
 

@@ -67,6 +67,9 @@ impl Class {
     }
 }
 
+/// The remedy of a failure that only a mistake in pinwise explains.
+pub const IS_A_BUG: &str = "this is a bug in pinwise; please report it";
+
 /// An error that a person can act on. Its text is `OBJECT: CAUSE` and, where there is one, ` - REMEDY`. All three quote text from outside,
 /// which is kept as it is and escaped where the fault is displayed. A cause may have several lines (a parser's, the last of a log): those
 /// after the first stand behind a bar.

@@ -51,7 +51,7 @@ pub use cpu_choice::CpuChoice;
 pub use cpuset::CpuSet;
 pub use distances::Distances;
 pub use ethtool::{EthtoolSetting, EthtoolState};
-pub use fault::{Class, Fault};
+pub use fault::{Class, Fault, IS_A_BUG};
 pub use machine::{FactId, Machine, Missing, Notes};
 pub use own_folder::OwnFolder;
 pub use plan::{Dose, MemoryMode, MemoryPolicy, Neighbour, Placement, Plan, Planned, Setting};

@@ -118,8 +118,7 @@ impl Plan {
     /// # Errors
     /// None that is known: a plan holds nothing that TOML could not say.
     pub fn to_toml(&self) -> Result<String, Fault> {
-        toml::to_string(self)
-            .map_err(|e| Fault::new(Class::Storage, "plan", e, "this is a bug in pinwise; please report it"))
+        toml::to_string(self).map_err(|e| Fault::new(Class::Storage, "plan", e, crate::IS_A_BUG))
     }
 }
 

@@ -79,12 +79,7 @@ fn raised_by(signal: i32) -> Result<Arc<AtomicBool>, Fault> {
 }
 
 fn cannot_heed(signal: i32, e: &std::io::Error) -> Fault {
-    Fault::new(
-        Class::MachineLacks,
-        format!("signal {signal}"),
-        e,
-        "this is a bug in pinwise; please report it",
-    )
+    Fault::new(Class::MachineLacks, format!("signal {signal}"), e, machine::IS_A_BUG)
 }
 
 /// The signals that ask to end.

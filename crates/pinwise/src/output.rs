@@ -83,16 +83,16 @@ pub fn pass_on(bytes: &[u8]) {
 
 /// A JSON document on one line.
 pub fn one_line(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map(|document| escape::json(document) + "\n").map_err(|e| {
-        Fault::new(Class::Storage, "JSON output", e, "this is a bug in pinwise; please report it")
-    })
+    serde_json::to_string(value)
+        .map(|document| escape::json(document) + "\n")
+        .map_err(|e| Fault::new(Class::Storage, "JSON output", e, machine::IS_A_BUG))
 }
 
 /// A JSON document with its last line ended.
 pub fn pretty(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string_pretty(value).map(|document| escape::json(document) + "\n").map_err(|e| {
-        Fault::new(Class::Storage, "JSON output", e, "this is a bug in pinwise; please report it")
-    })
+    serde_json::to_string_pretty(value)
+        .map(|document| escape::json(document) + "\n")
+        .map_err(|e| Fault::new(Class::Storage, "JSON output", e, machine::IS_A_BUG))
 }
 
 /// Prints one JSON document.

@@ -212,7 +212,7 @@ impl Ended {
         if self.status.code() != Some(0) || self.stdout.cut.is_some() {
             return Err(self.fault(object, Form::Text));
         }
-        let remedy = "this is a bug in pinwise; please report it";
+        let remedy = machine::IS_A_BUG;
         String::from_utf8(self.stdout.bytes)
             .map_err(|error| Fault::new(Class::Storage, object, error, remedy))
     }

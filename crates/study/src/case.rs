@@ -153,7 +153,7 @@ impl Case {
         self.write_secrets()?;
         let file = self.dir.join(STUDY);
         let text = toml::to_string(&self.study)
-            .map_err(|e| Fault::new(Class::Storage, file.display(), e, "report this as a bug of pinwise"))?;
+            .map_err(|e| Fault::new(Class::Storage, file.display(), e, machine::IS_A_BUG))?;
         self.write(STUDY, text.as_bytes()).map(drop)
     }
 
@@ -481,8 +481,7 @@ fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
 }
 
 fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
-    serde_json::to_vec(value)
-        .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a bug of pinwise"))
+    serde_json::to_vec(value).map_err(|e| Fault::new(Class::Storage, path.display(), e, machine::IS_A_BUG))
 }
 
 #[cfg(test)]

@@ -209,14 +209,9 @@ impl Searching {
     /// The arm of a point of the space, by a name that none of `names` is.
     fn arm(&self, point: usize, names: &[String]) -> Result<Arm, Fault> {
         let space = self.searcher.space();
-        let at = space.point(point).ok_or_else(|| {
-            Fault::new(
-                Class::Storage,
-                "search",
-                "it asked for no arm",
-                "this is a bug in pinwise; please report it",
-            )
-        })?;
+        let at = space
+            .point(point)
+            .ok_or_else(|| Fault::new(Class::Storage, "search", "it asked for no arm", machine::IS_A_BUG))?;
         let load = (!at.class.load.is_empty()).then(|| at.class.load.clone());
         let mut place = Level {
             name: at.class.name.clone(),

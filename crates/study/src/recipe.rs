@@ -350,16 +350,12 @@ impl Recipe {
 
     /// The recipe as TOML.
     pub fn to_toml(&self) -> Result<String, Fault> {
-        toml::to_string_pretty(self).map_err(|e| {
-            Fault::new(Class::Storage, "recipe", e, "this is a bug in pinwise; please report it")
-        })
+        toml::to_string_pretty(self).map_err(|e| Fault::new(Class::Storage, "recipe", e, machine::IS_A_BUG))
     }
 
     /// The recipe by its keys.
     fn as_value(&self) -> Result<toml::Value, Fault> {
-        toml::Value::try_from(self).map_err(|e| {
-            Fault::new(Class::Storage, "recipe", e, "this is a bug in pinwise; please report it")
-        })
+        toml::Value::try_from(self).map_err(|e| Fault::new(Class::Storage, "recipe", e, machine::IS_A_BUG))
     }
 
     /// Whether it says of any trial which words its kernel is booted with.

@@ -155,6 +155,17 @@ pub enum ShareOf {
     Window,
 }
 
+impl ShareOf {
+    /// What follows a share in a sentence: `of active time`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ActiveTime => "of active time",
+            Self::AllTime => "of all time",
+            Self::Window => "of the window",
+        }
+    }
+}
+
 /// Something that costs the server time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
@@ -258,11 +269,11 @@ fn known_cost(cause: &Cause) -> Option<f64> {
 /// those that stand for themselves.
 pub(crate) fn rank(causes: &mut [Cause]) {
     causes.sort_by(|a, b| {
-        let cost = |cause: &Cause| known_cost(cause).unwrap_or(0.0);
-        tier(known_cost(a))
-            .cmp(&tier(known_cost(b)))
+        let (of_a, of_b) = (known_cost(a), known_cost(b));
+        tier(of_a)
+            .cmp(&tier(of_b))
             .then(a.follows_from.is_some().cmp(&b.follows_from.is_some()))
-            .then(cost(b).total_cmp(&cost(a)))
+            .then(of_b.unwrap_or(0.0).total_cmp(&of_a.unwrap_or(0.0)))
             .then_with(|| a.id.cmp(&b.id))
     });
 }

@@ -58,7 +58,7 @@ pub(super) fn capture() -> Result<String, Fault> {
     let root = Root::recording(Root::live());
     let _ = Machine::read(&root);
     let mut capture = root.take_capture().ok_or_else(|| {
-        let remedy = "this is a bug in pinwise; please report it";
+        let remedy = machine::IS_A_BUG;
         Fault::new(Class::Storage, "capture", "nothing was recorded", remedy)
     })?;
     capture.mask();

@@ -60,7 +60,7 @@ pub(super) fn open(folder: &str) -> Result<OwnFolder, Fault> {
     let path = Path::new(folder);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     if !path.is_absolute() || !name.is_some_and(|name| name.starts_with(PREFIX)) || folder.contains("..") {
-        let remedy = "this is a bug in pinwise; please report it";
+        let remedy = machine::IS_A_BUG;
         return Err(Fault::new(Class::Usage, folder, "is not a folder of a run", remedy));
     }
     OwnFolder::open(path)
@@ -177,7 +177,7 @@ fn below(folder: &str, name: &str) -> Result<PathBuf, Fault> {
 }
 
 fn misnamed(name: &str, cause: String) -> Fault {
-    Fault::new(Class::Usage, name, cause, "this is a bug in pinwise; please report it")
+    Fault::new(Class::Usage, name, cause, machine::IS_A_BUG)
 }
 
 #[cfg(test)]

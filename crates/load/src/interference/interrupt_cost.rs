@@ -36,7 +36,7 @@ pub fn interrupt_cost_ns(cpu: u32) -> Result<f64, Fault> {
     // A thread of its own: the caller keeps its CPUs.
     let measured = std::thread::scope(|scope| scope.spawn(|| measure(cpu, clock)).join());
     let costs_ns = measured.unwrap_or_else(|_| {
-        let remedy = "this is a bug in pinwise; please report it";
+        let remedy = machine::IS_A_BUG;
         Err(Fault::new(Class::WorkloadFailed, &object, "the measuring thread panicked", remedy))
     })?;
     median(costs_ns).filter(|cost_ns| *cost_ns > 0.0).ok_or_else(|| {

@@ -9,7 +9,7 @@ use machine::{Class, Fault, Missing};
 pub(crate) fn within<T: Send>(netns: Option<&str>, work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
     let Some(name) = netns else { return Ok(work()) };
     let panicked = || {
-        let remedy = "this is a bug in pinwise; please report it";
+        let remedy = machine::IS_A_BUG;
         Fault::new(
             Class::WorkloadFailed,
             format!("network namespace {name}"),

@@ -97,7 +97,7 @@ impl<T> Running<T> {
         let from_ns = monotonic_ns();
         let mut launched = hand.launch(&launch)?;
         let pipe = launched.take_stdout().ok_or_else(|| {
-            let remedy = "this is a bug in pinwise; please report it";
+            let remedy = machine::IS_A_BUG;
             Fault::new(
                 Class::WorkloadFailed,
                 format!("load '{command}'"),

@@ -40,12 +40,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Server::read(&root, asked)?;
     }
     let mut capture = root.take_capture().ok_or_else(|| {
-        Fault::new(
-            Class::Storage,
-            args.output.display(),
-            "nothing was recorded",
-            "this is a bug in pinwise; please report it",
-        )
+        Fault::new(Class::Storage, args.output.display(), "nothing was recorded", machine::IS_A_BUG)
     })?;
     if !args.unmasked {
         capture.mask();

@@ -27,9 +27,7 @@ pub struct Args {
 /// The folder does not exist or cannot be written to.
 pub fn run(args: &Args, command: Command) -> Result<Answer, Fault> {
     let command = built(command);
-    let failed = |e: io::Error| {
-        Fault::new(Class::Storage, "man page", e, "this is a bug in pinwise; please report it")
-    };
+    let failed = |e: io::Error| Fault::new(Class::Storage, "man page", e, machine::IS_A_BUG);
     match &args.into {
         Some(folder) => write_all(&command, folder)?,
         None => output::text(&String::from_utf8_lossy(&page(&command).map_err(failed)?))?,

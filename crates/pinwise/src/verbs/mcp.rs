@@ -86,12 +86,7 @@ async fn answer_all(server: Server) -> Result<Answer, Fault> {
     match server.serve::<_, std::io::Error, TransportAdapterIdentity>(transport).await {
         Ok(running) => match running.waiting().await {
             Ok(_) => Ok(Answer::Done),
-            Err(error) => Err(Fault::new(
-                Class::MachineLacks,
-                OBJECT,
-                error,
-                "this is a bug in pinwise; please report it",
-            )),
+            Err(error) => Err(Fault::new(Class::MachineLacks, OBJECT, error, machine::IS_A_BUG)),
         },
         // The client went before it said anything.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(Answer::Done),
@@ -105,7 +100,7 @@ async fn signalled() -> Fault {
     let both =
         signal(SignalKind::interrupt()).and_then(|first| Ok((first, signal(SignalKind::terminate())?)));
     match both {
-        Err(error) => Fault::io("signals", &error, "this is a bug in pinwise; please report it"),
+        Err(error) => Fault::io("signals", &error, machine::IS_A_BUG),
         Ok((mut interrupt, mut terminate)) => {
             tokio::select! {
                 _ = interrupt.recv() => {}

@@ -237,12 +237,11 @@ fn cost(cause: &Cause, time: Option<&ServerTime>) -> String {
         (_, _, Some(share)) => ("at most ", share),
         _ => return "cost not measured".into(),
     };
-    let of = match (time.is_some_and(slept_much), cause.share_of) {
-        (false, _) | (_, ShareOf::Window) => "",
-        (true, ShareOf::AllTime) => " of all time",
-        (true, ShareOf::ActiveTime) => " of active time",
-    };
-    format!("{at_most}{}{of}", percent(share))
+    let share = percent(share);
+    match time.is_some_and(slept_much) && cause.share_of != ShareOf::Window {
+        true => format!("{at_most}{share} {}", cause.share_of.words()),
+        false => format!("{at_most}{share}"),
+    }
 }
 
 fn cause(

@@ -30,10 +30,7 @@ pub fn render(facts: &Facts) -> Result<Option<String>, Fault> {
     suite.add_test_cases(judgements.iter().map(|judged| case(judged, facts, &name)));
     let mut report = Report::new("pinwise");
     report.add_test_suite(suite);
-    report
-        .to_string()
-        .map(Some)
-        .map_err(|e| Fault::new(Class::Storage, "junit.xml", e, "report this as a bug of pinwise"))
+    report.to_string().map(Some).map_err(|e| Fault::new(Class::Storage, "junit.xml", e, machine::IS_A_BUG))
 }
 
 fn case(judged: &Judgement, facts: &Facts, study: &str) -> TestCase {

@@ -177,8 +177,8 @@ impl Sums {
             }
         }
         let restarted = reading.restarted().map(|(row, cpu)| match cpu {
-            Some(cpu) => format!("{}/{} on CPU {cpu}: its count started again", row.probe, row.name),
-            None => format!("{}/{}: its count started again", row.probe, row.name),
+            Some(cpu) => format!("{}/{} on CPU {cpu}: its count restarted", row.probe, row.name),
+            None => format!("{}/{}: its count restarted", row.probe, row.name),
         });
         let missing = reading.missing().map(|missing| format!("{}: {}", missing.fact, missing.why));
         sums.missing = missing.chain(restarted).collect();

@@ -77,9 +77,8 @@ pub(super) fn keep(
         breach: breach.clone(),
     };
     let path = trial.path().join(NAME);
-    let bytes = serde_json::to_vec(&record).map_err(|e| {
-        Fault::new(Class::Storage, path.display(), e, "this is a bug in pinwise; please report it")
-    })?;
+    let bytes = serde_json::to_vec(&record)
+        .map_err(|e| Fault::new(Class::Storage, path.display(), e, machine::IS_A_BUG))?;
     // The folder itself is new.
     let written = trial.replace(NAME, &bytes).and_then(|()| above.sync());
     written.map_err(|e| Fault::io(path.display(), &e, "free some space, then continue with pinwise resume"))

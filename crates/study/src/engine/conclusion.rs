@@ -297,9 +297,8 @@ const FULL: &str = "free some space, then continue with pinwise resume; finished
 /// It cannot be written: the disk is full.
 pub(super) fn write_json(dir: &OwnFolder, name: &str, value: &impl Serialize) -> Result<(), Fault> {
     let path = dir.path().join(name);
-    let bytes = serde_json::to_vec(value).map_err(|e| {
-        Fault::new(Class::Storage, path.display(), e, "this is a bug in pinwise; please report it")
-    })?;
+    let bytes = serde_json::to_vec(value)
+        .map_err(|e| Fault::new(Class::Storage, path.display(), e, machine::IS_A_BUG))?;
     write_bytes(dir, name, &bytes)
 }
 

@@ -115,7 +115,7 @@ pub(super) fn keep_paths(hosts: &mut LoadHosts, recipe: &Recipe, folder: &OwnFol
         let name = path_file(&host);
         let json = serde_json::to_vec_pretty(&NetworkPath { host, server, load }).map_err(|e| {
             let place = folder.path().join(&name);
-            Fault::new(Class::Storage, place.display(), e, "this is a bug in pinwise; please report it")
+            Fault::new(Class::Storage, place.display(), e, machine::IS_A_BUG)
         })?;
         keep(folder, &name, &json)?;
     }

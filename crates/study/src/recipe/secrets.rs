@@ -42,9 +42,7 @@ impl Secrets {
 
     /// As TOML, in the form of a recipe: `[load]`, `password = "..."`.
     pub fn to_toml(&self) -> Result<String, Fault> {
-        toml::to_string(&self.0).map_err(|e| {
-            Fault::new(Class::Storage, "secrets", e, "this is a bug in pinwise; please report it")
-        })
+        toml::to_string(&self.0).map_err(|e| Fault::new(Class::Storage, "secrets", e, machine::IS_A_BUG))
     }
 
     /// Whether there is none.

@@ -44,7 +44,7 @@ impl Gate {
     pub fn open(&mut self, commands: usize) -> Result<(), Fault> {
         let lines = vec![b'\n'; commands];
         let written = self.file.write_all(&lines);
-        written.map_err(|e| Fault::io(self.path.display(), &e, "this is a bug in pinwise; please report it"))
+        written.map_err(|e| Fault::io(self.path.display(), &e, machine::IS_A_BUG))
     }
 
     /// The words that start a command behind it.

@@ -34,7 +34,7 @@ impl Printed {
     pub(super) fn head(&self) -> Result<Head, Fault> {
         serde_json::from_str(self.text).map_err(|why| {
             let object = format!("docs/schema/{}.json", self.id);
-            Fault::new(Class::Storage, object, why, "this is a bug in pinwise; please report it")
+            Fault::new(Class::Storage, object, why, machine::IS_A_BUG)
         })
     }
 }

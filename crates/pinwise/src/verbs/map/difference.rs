@@ -18,9 +18,8 @@ struct Differences {
 /// Compares and prints; the answer is no when anything differs.
 pub fn run(before: &Path, after: &Path, form: Form, to: Option<&Path>) -> Result<Answer, Fault> {
     let [before, after] = [before, after].map(|path| Ok::<_, Fault>(Machine::read(&Root::at(path)?)));
-    let differences = diff::between(&before?, &after?).map_err(|why| {
-        Fault::new(Class::Storage, "a machine as JSON", why, "this is a bug in pinwise; please report it")
-    })?;
+    let differences = diff::between(&before?, &after?)
+        .map_err(|why| Fault::new(Class::Storage, "a machine as JSON", why, machine::IS_A_BUG))?;
     let answer = if differences.is_empty() { Answer::Done } else { Answer::No };
     let text = match form {
         Form::Text => output::fitted(to, machine_text::differences(&differences)),

@@ -41,7 +41,7 @@ impl Said {
 pub fn fields<'a, T: Deserialize<'a>>(document: &'a Value, verb: &str) -> Result<T, Fault> {
     T::deserialize(document).map_err(|why| {
         let object = format!("what pinwise {verb} prints");
-        Fault::new(Class::Storage, object, why, "this is a bug in pinwise; please report it")
+        Fault::new(Class::Storage, object, why, machine::IS_A_BUG)
     })
 }
 

@@ -70,20 +70,14 @@ fn succeeded(outcome: Outcome) -> Result<Outcome, Fault> {
         code => {
             let said = String::from_utf8_lossy(&outcome.stderr).trim().to_string();
             let cause = format!("the checks in the guest ended with {code}: {said}");
-            Err(Fault::new(
-                Class::WorkloadFailed,
-                "rehearsal",
-                cause,
-                "this is a bug in pinwise; please report it",
-            ))
+            Err(Fault::new(Class::WorkloadFailed, "rehearsal", cause, machine::IS_A_BUG))
         }
     }
 }
 
 fn read<T: serde::de::DeserializeOwned>(outcome: &Outcome, name: &str) -> Result<T, Fault> {
     let bytes = outcome.read(name)?;
-    serde_json::from_slice(&bytes)
-        .map_err(|e| Fault::new(Class::Storage, name, e, "this is a bug in pinwise; please report it"))
+    serde_json::from_slice(&bytes).map_err(|e| Fault::new(Class::Storage, name, e, machine::IS_A_BUG))
 }
 
 fn map(outcome: &Outcome) -> Result<Machine, Fault> {
@@ -111,14 +105,8 @@ fn judged(
     let is_control = |ticks: &Ticks| trial.as_ref().is_some_and(|trial| trial.control == ticks.cpu);
     let control = counted.iter().copied().find(is_control);
     let without_tick = counted.into_iter().filter(|ticks| !is_control(ticks)).collect();
-    verdict::judge(plan, &Seen { before, with, after, without_tick, control }).map_err(|why| {
-        Fault::new(
-            Class::Storage,
-            "the maps of the guests",
-            why,
-            "this is a bug in pinwise; please report it",
-        )
-    })
+    verdict::judge(plan, &Seen { before, with, after, without_tick, control })
+        .map_err(|why| Fault::new(Class::Storage, "the maps of the guests", why, machine::IS_A_BUG))
 }
 
 /// The verdict for people.

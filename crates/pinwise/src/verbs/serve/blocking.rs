@@ -12,9 +12,7 @@ pub(crate) async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let ended = spawn_blocking(work).await;
-    ended.unwrap_or_else(|error| {
-        Err(Fault::new(Class::Storage, object, error, "this is a bug in pinwise; please report it"))
-    })
+    ended.unwrap_or_else(|error| Err(Fault::new(Class::Storage, object, error, machine::IS_A_BUG)))
 }
 
 #[cfg(test)]

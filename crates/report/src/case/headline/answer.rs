@@ -174,15 +174,18 @@ fn no_difference(facts: &Facts) -> (Tone, String) {
     let has = |verdict: Verdict| move |of: &&Verdict| **of == verdict;
     let open = all.iter().filter(|v| !v.is_difference() && **v != Verdict::Equal).count();
     let visible_share = evidence.power.map(|power| power.visible_share);
+    if let Some(share) = visible_share.filter(|share| *share > COARSE)
+        && open == all.len()
+        && open > 0
+    {
+        return (Tone::Undecided, too_coarse(facts, share));
+    }
     let would = visible_share
         .map(|share| {
             format!("; a difference of {} or more would probably have been seen", number::share(share))
         })
         .unwrap_or_default();
     match all.len() {
-        n if n > 0 && open == n && visible_share.is_some_and(|share| share > COARSE) => {
-            (Tone::Undecided, too_coarse(facts, visible_share.unwrap_or_default()))
-        }
         0 => (Tone::Undecided, "There is nothing to compare yet".into()),
         n if all.iter().filter(has(Verdict::Equal)).count() == n => (
             Tone::Even,

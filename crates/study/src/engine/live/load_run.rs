@@ -89,12 +89,7 @@ impl LiveTrials {
             over.store(true, Ordering::Release);
             sampling.thread().unpark();
             let recording = sampling.join().map_err(|_| {
-                Fault::new(
-                    Class::Storage,
-                    "sampler",
-                    "its thread panicked",
-                    "this is a bug in pinwise; please report it",
-                )
+                Fault::new(Class::Storage, "sampler", "its thread panicked", machine::IS_A_BUG)
             })??;
             Ok((outcome?, load_cpu_time, recording))
         })

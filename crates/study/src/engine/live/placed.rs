@@ -272,7 +272,7 @@ fn with_unwritten(fault: Fault, unwritten: Option<&Missing>, planned: &Planned<'
 
 fn panicked() -> Fault {
     let cause = "the thread that writes the breach down panicked";
-    Fault::new(Class::Storage, "breach", cause, "this is a bug in pinwise; please report it")
+    Fault::new(Class::Storage, "breach", cause, machine::IS_A_BUG)
 }
 
 /// Ends dose and neighbours; their user time while they ran, in CPUs.
@@ -304,7 +304,7 @@ fn with_account(
         Ok(observed) => {
             let bytes = account_file::packed(&observed).map_err(|e| {
                 let path = folder.path().join(account_file::PACKED);
-                Fault::new(Class::Storage, path.display(), e, "this is a bug in pinwise; please report it")
+                Fault::new(Class::Storage, path.display(), e, machine::IS_A_BUG)
             })?;
             write_bytes(folder, account_file::PACKED, &bytes)?;
         }

@@ -263,7 +263,7 @@ fn of_card(scene: &Scene<'_>, taken: &Taken, share: f64, card: &Device, follows:
     cause.remedy(elsewhere(scene))
 }
 
-/// Packets of whom is not known, since the lines of the machine's cards are not.
+/// Packets whose origin is not known, because the interrupts of the machine's cards are not.
 fn of_somebody(scene: &Scene<'_>, taken: &Taken, share: f64, evidence: String) -> Cause {
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
     let busiest = scene.interfaces().max_by(|a, b| a.1.total_cmp(&b.1));

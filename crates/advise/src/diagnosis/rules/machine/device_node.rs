@@ -113,7 +113,7 @@ fn came(scene: &Scene<'_>, account: &Account, device: &Device) -> (u64, u64) {
     })
 }
 
-/// The card through which most packets come, if most connections are not from this host; the error is what cannot be known of that.
+/// The card through which most packets come, if most connections are not from this host; the error says what is not known.
 fn card<'a>(scene: &Scene<'a>, account: &Account) -> Result<Option<Used<'a>>, String> {
     let connections = &scene.situation.connections;
     let local = connections.peers.iter().map(|peer| peer.connections).fold(0, u64::saturating_add);

@@ -23,9 +23,8 @@ static ABOUT: About = About {
     docs: "A thread of the server was woken onto an idle CPU, and the CPU took time to come up: from a deep C-state or, in a guest, because the \
            hypervisor had halted it. This adds latency to each request of a lightly loaded server and costs nothing at full load. A limit on the \
            wake-up latency (PM QoS), shallower states, or busy polling cure it at the price of energy. A wake-up that takes less than 3 us comes \
-           out of no deep state: only fewer wake-ups help. Look-alike: a CPU that is busy, where the \
-           thread waits in the run queue (busy-task). If the server is woken from another CPU, by a client on this host or by a thread of its own, \
-           cross-cpu-wakeups is reported as well.",
+           out of no deep state: only fewer wake-ups help. Look-alike: a CPU that is busy, where the thread waits in the run queue (busy-task). \
+           If the server is woken from another CPU, by a client on this host or by a thread of its own, cross-cpu-wakeups is reported as well.",
 };
 
 impl Rule for IdleExit {
@@ -71,16 +70,16 @@ impl Rule for IdleExit {
                 *total as f64 / (*times).max(1) as f64 / 1e3
             ));
         }
-        Looked::Found(vec![cause.remedy(match mean_us < LEAST_US {
-            true => Remedy::by_hand(
-                "No idle state is to blame: a wake-up takes about as long anyway. Have it woken less often: busy polling (knobs busy-poll, busy-read), or larger batches",
-            ),
-            false => remedy(scene),
-        })])
+        Looked::Found(vec![cause.remedy(remedy(scene, mean_us))])
     }
 }
 
-fn remedy(scene: &Scene<'_>) -> Remedy {
+fn remedy(scene: &Scene<'_>, mean_us: f64) -> Remedy {
+    if mean_us < LEAST_US {
+        return Remedy::by_hand(
+            "No idle state is to blame: a wake-up takes about as long anyway. Have it woken less often: busy polling (knobs busy-poll, busy-read), or larger batches",
+        );
+    }
     let idle = &scene.situation.machine.idle;
     if scene.situation.account_alone {
         return Remedy::by_hand(

@@ -161,11 +161,7 @@ impl Judged {
 
 impl Cause {
     fn words(&self, rank: usize) -> String {
-        let of = match self.share_of {
-            ShareOf::ActiveTime => "of active time",
-            ShareOf::AllTime => "of all time",
-            ShareOf::Window => "of the window",
-        };
+        let of = self.share_of.words();
         let cost = match (self.share, self.share_at_most) {
             (Some(share), _) => format!("costs {} {of}", number::share(share)),
             (None, Some(share)) => format!("costs at most {} {of}", number::share(share)),

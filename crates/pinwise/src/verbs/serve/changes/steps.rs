@@ -182,7 +182,7 @@ fn plan_in(document: &Value) -> Result<Plan, Fault> {
     if let Some(fields) = plan.as_object_mut() {
         fields.remove("left_out");
     }
-    let remedy = "this is a bug in pinwise; please report it";
+    let remedy = machine::IS_A_BUG;
     let bug = |error: serde_json::Error| Fault::new(Class::Storage, "pinwise plan", error, remedy);
     serde_json::from_value(plan).map_err(bug)
 }

@@ -54,12 +54,7 @@ async fn read(served: &Served) -> Result<Arc<Value>, Fault> {
 
 fn picture_of(document: &Value) -> Result<String, Fault> {
     let machine = Machine::deserialize(document).map_err(|error| {
-        Fault::new(
-            Class::Storage,
-            "the picture of the machine",
-            error,
-            "this is a bug in pinwise; please report it",
-        )
+        Fault::new(Class::Storage, "the picture of the machine", error, machine::IS_A_BUG)
     })?;
     Ok(picture::svg(&machine, Heat::interrupts(&machine).as_ref()))
 }
