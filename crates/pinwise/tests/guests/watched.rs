@@ -206,7 +206,7 @@ fn memory_on_the_other_node_is_expected_to_be_remote() {
     let remote = |name: &str| sheet(&outcome, name)["nearness"]["expected_remote_share"].as_f64().unwrap();
     let (near, far) = (remote("near"), remote("far"));
     assert!(near < 0.2 && far > 0.8, "near {near}, far {far}");
-    assert!(guest::text(&outcome, "text").contains("of accesses go to another node"));
+    assert!(guest::text(&outcome, "text").contains("of accesses would go to another node"));
 }
 
 /// The line of a CPU in a table of rtla, as numbers; `#N` and N alike.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use machine::processes::Task;
-use machine::wording::{per_second, percent, plural};
+use machine::wording::{counted, per_second, percent, plural};
 use probe::account::TaskAccount;
 
 use super::rt_throttling;
@@ -102,9 +102,9 @@ fn waited_for(scene: &Scene<'_>, subject: Subject, took: &Took<'_>, claim: Strin
     let share = scene.time.share(took.ns);
     Cause::seen(ABOUT.id, subject, share, claim)
         .because(format!(
-            "the server spent {} of its time waiting for {pronoun}, in {} slices ({}), and was preempted by {pronoun} {} times",
+            "the server spent {} of its time waiting for {pronoun}, in {} ({}), and was preempted by {pronoun} {} times",
             percent(share),
-            took.slices,
+            counted(took.slices, "slice"),
             per_second(scene.per_s(took.slices)),
             took.preempted
         ))

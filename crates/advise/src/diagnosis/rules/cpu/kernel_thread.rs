@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
-use machine::wording::{per_second, percent, plural};
+use machine::wording::{counted, per_second, percent, plural};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -66,9 +66,9 @@ fn cause(scene: &Scene<'_>, kind: &str, took: &Took) -> Cause {
     );
     let mut cause = Cause::seen(ABOUT.id, Subject::KernelThread { name: kind.into() }, share, claim)
         .because(format!(
-            "the server spent {} of its time waiting for them, in {} slices ({})",
+            "the server spent {} of its time waiting for them, in {} ({})",
             percent(share),
-            took.slices,
+            counted(took.slices, "slice"),
             per_second(scene.per_s(took.slices))
         ))
         .figure("waited_s", took.ns / 1e9)
