@@ -10,6 +10,7 @@ pub(crate) mod rows;
 mod time_account;
 pub mod trigger;
 pub(crate) mod window;
+mod working;
 
 pub use crate::changed_cpu::ChangedCpu;
 pub use collect::counting::{Counting, TracePoints};
@@ -38,3 +39,4 @@ pub use time_account::{Account, FunctionAccount, FunctionKind, LineAccount, Rout
 pub use window::detail::Detail;
 pub use window::interval_sum::IntervalSum;
 pub use window::look_back::LookBack;
+pub use working::working_threshold;

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
-use probe::account::{Account, SleepReason, ThreadAccount};
+use probe::account::{Account, SleepReason, ThreadAccount, working_threshold};
 use probe::{Observation, Party, Situation, ThreadSeen};
 use serde::Serialize;
-
-/// A thread works if it has at least this share of what all of them together wanted or were blocked.
-const WORKS: f64 = 0.01;
 
 /// By which means the times are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,7 +38,7 @@ pub struct ServerTime {
     pub means: Means,
     /// Length of the window.
     pub window_ns: f64,
-    /// Threads that worked: that had 1 % at least of what all wanted.
+    /// Threads that worked: that had a part of what all wanted that matters ([`working_threshold`]).
     pub threads: usize,
     /// Threads of the server in all.
     pub of_threads: usize,
@@ -67,7 +64,7 @@ pub struct ServerTime {
     pub asleep_for_ns: BTreeMap<SleepReason, f64>,
     /// The thread that wanted a CPU most.
     pub busiest: Busiest,
-    /// CPUs on which the server had 1 % at least of its time.
+    /// CPUs on which the server had a part of its time that matters.
     pub cpus: CpuSet,
 }
 
@@ -114,8 +111,8 @@ impl ServerTime {
 
     /// From the kernel's account; `None` where no thread did anything.
     pub fn of_account(account: &Account, observation: &Observation) -> Option<Self> {
-        let all_ns: u64 = account.threads.iter().map(active_ns).fold(0, u64::saturating_add);
-        let works = |thread: &&ThreadAccount| active_ns(thread) as f64 >= WORKS * all_ns as f64;
+        let threshold = working_threshold(account.threads.iter().map(|thread| active_ns(thread) as f64));
+        let works = |thread: &&ThreadAccount| active_ns(thread) as f64 >= threshold;
         let working: Vec<&ThreadAccount> = account.threads.iter().filter(works).collect();
         let window_ns = account.window_s * 1e9;
         if working.is_empty() || window_ns <= 0.0 {
@@ -124,9 +121,8 @@ impl ServerTime {
         let sum =
             |of: &dyn Fn(&ThreadAccount) -> u64| working.iter().map(|thread| of(thread) as f64).sum::<f64>();
         let busiest = working.iter().max_by_key(|thread| active_ns(thread))?;
-        let target_ns: f64 = account.cpus.iter().map(|cpu| cpu.target_ns as f64).sum();
-        let used =
-            account.cpus.iter().filter(|cpu| cpu.target_ns as f64 >= WORKS * target_ns && cpu.target_ns > 0);
+        let used_from = working_threshold(account.cpus.iter().map(|cpu| cpu.target_ns as f64));
+        let used = account.cpus.iter().filter(|cpu| cpu.target_ns as f64 >= used_from);
         Some(Self {
             means: Means::Account,
             window_ns,
@@ -156,8 +152,8 @@ impl ServerTime {
     pub fn of_counters(observation: &Observation) -> Option<Self> {
         let us = |of: Option<u64>| of.unwrap_or(0) as f64;
         let active_us = |thread: &ThreadSeen| us(thread.on_cpu_us) + us(thread.waited_us);
-        let all_us: f64 = observation.threads.iter().map(active_us).sum();
-        let works = |thread: &&ThreadSeen| all_us > 0.0 && active_us(thread) >= WORKS * all_us;
+        let threshold = working_threshold(observation.threads.iter().map(active_us));
+        let works = |thread: &&ThreadSeen| active_us(thread) >= threshold;
         let working: Vec<&ThreadSeen> = observation.threads.iter().filter(works).collect();
         let window_ns = observation.window_s() * 1e9;
         let busiest = working.iter().max_by(|a, b| active_us(a).total_cmp(&active_us(b)))?;
@@ -171,11 +167,11 @@ impl ServerTime {
         let throttled_ns =
             quotas.map(|quota| quota.throttled_us as f64 * 1e3).fold(0.0, f64::max).min(waited_ns);
         let wall_ns = window_ns * working.len() as f64;
-        let seen: u64 = working.iter().flat_map(|thread| thread.seen_on.values()).sum();
         let mut on: BTreeMap<u32, u64> = BTreeMap::new();
         for (cpu, times) in working.iter().flat_map(|thread| &thread.seen_on) {
             *on.entry(*cpu).or_default() += times;
         }
+        let used_from = working_threshold(on.values().map(|times| *times as f64));
         Some(Self {
             means: Means::Counters,
             window_ns,
@@ -197,11 +193,7 @@ impl ServerTime {
                 had_share: us(busiest.on_cpu_us) * 1e3 / window_ns,
                 active_share: active_us(busiest) * 1e3 / window_ns,
             },
-            cpus: on
-                .iter()
-                .filter(|(_, times)| **times as f64 >= WORKS * seen as f64)
-                .map(|(cpu, _)| *cpu)
-                .collect(),
+            cpus: on.iter().filter(|(_, times)| **times as f64 >= used_from).map(|(cpu, _)| *cpu).collect(),
         })
     }
 }
@@ -316,6 +308,26 @@ mod tests {
             let time = ServerTime::of_account(&account, &observation).unwrap();
             assert!((time.user_ns.unwrap() - 60_000.0).abs() < 1.0, "{time:?}");
         }
+    }
+
+    #[test]
+    fn of_hundreds_of_threads_and_cpus_each_counts() {
+        let threads = (1..=300).map(|tid| thread(tid, [30, 0, 0, 20, 0, 0, 950])).collect();
+        let cpu = |cpu| CpuAccount { cpu, target_ns: 50, ..CpuAccount::default() };
+        let account = Account { cpus: (0..200).map(cpu).collect(), ..account(threads) };
+        let time = ServerTime::of_account(&account, &Observation::default()).unwrap();
+        assert_eq!((time.threads, time.of_threads, time.cpus.len()), (300, 300, 200));
+        let seen = |tid| ThreadSeen {
+            tid,
+            on_cpu_us: Some(30),
+            waited_us: Some(20),
+            seen_on: [(tid % 200, 1)].into(),
+            ..ThreadSeen::default()
+        };
+        let threads = (1..=300).map(seen).collect();
+        let observation = Observation { threads, to_ns: 1_000_000, ..Observation::default() };
+        let time = ServerTime::of_counters(&observation).unwrap();
+        assert_eq!((time.threads, time.cpus.len()), (300, 200));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use probe::account::{Account, SleepReason, Source, TaskAccount};
+use probe::account::{Account, SleepReason, Source, TaskAccount, working_threshold};
 use probe::{Party, Situation, TreeSeen};
 use serde::{Deserialize, Serialize};
 
@@ -147,16 +147,12 @@ impl Terms {
     }
 }
 
-/// Share of what all threads of the load did that makes one that worked.
-const WORKS: f64 = 0.01;
-
 /// Time on CPUs and waiting for one of the threads that worked, ns, and how many they are.
 fn worked(load: &TreeSeen) -> (f64, f64, usize) {
     let ns = |us: Option<u64>| us.unwrap_or(0) as f64 * 1e3;
     let active = |thread: &probe::ThreadSeen| ns(thread.on_cpu_us) + ns(thread.waited_us);
-    let all: f64 = load.threads.iter().map(active).sum();
-    let working: Vec<_> =
-        load.threads.iter().filter(|t| active(t) > 0.0 && active(t) >= WORKS * all).collect();
+    let threshold = working_threshold(load.threads.iter().map(active));
+    let working: Vec<_> = load.threads.iter().filter(|t| active(t) >= threshold).collect();
     let sum = |of: fn(&probe::ThreadSeen) -> Option<u64>| working.iter().map(|t| ns(of(t))).sum::<f64>();
     (sum(|t| t.on_cpu_us), sum(|t| t.waited_us), working.len())
 }

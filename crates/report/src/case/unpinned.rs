@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use machine::wording::plural;
+use probe::account::working_threshold;
 use study::statistics::summary::{self, Summary};
 use study::{Evidence, Role, Verdict};
 
 use crate::number;
 
-/// A CPU counts as used from this share of the server's time on.
+/// A CPU counts as used from this share of the server's time on, if such CPUs had most of it.
 const USED_FROM_SHARE: f64 = 0.02;
+
+/// That much is most.
+const MOST: f64 = 0.9;
 
 /// How many of them are named.
 const NAMED: usize = 4;
@@ -52,8 +56,9 @@ pub fn pool(evidence: &Evidence) -> Option<Unpinned> {
 impl Unpinned {
     /// The CPUs that it used in words: `38 % of its time on CPU 5, 21 % on CPU 0, 20 % on 3 others`; `None` when that was not observed.
     pub fn cpus_in_words(&self) -> Option<String> {
+        let from = used_from(&self.cpus_used);
         let used: Vec<(u32, f64)> =
-            self.cpus_used.iter().copied().filter(|(_, share)| *share >= USED_FROM_SHARE).collect();
+            self.cpus_used.iter().copied().filter(|(_, share)| *share >= from).collect();
         let (first, more) = used.split_first()?;
         let (named, others) = match more.len() {
             n if n <= NAMED => (more, &more[n..]),
@@ -67,6 +72,13 @@ impl Unpinned {
         }
         Some(words.join(", "))
     }
+}
+
+/// From which share on a CPU counts as used: of a server on a hundred CPUs, each has less than usual.
+fn used_from(cpus_used: &[(u32, f64)]) -> f64 {
+    let shares = || cpus_used.iter().map(|(_, share)| *share);
+    let of_these: f64 = shares().filter(|share| *share >= USED_FROM_SHARE).sum();
+    if of_these >= MOST * shares().sum::<f64>() { USED_FROM_SHARE } else { working_threshold(shares()) }
 }
 
 /// Spread between trials against that of the pinned arms.
@@ -87,8 +99,8 @@ fn spreads_more(evidence: &Evidence, figure: &Summary) -> Option<String> {
 
 /// CPUs of different speed among those that it used.
 fn uneven_cpus(evidence: &Evidence, cpus_used: &[(u32, f64)]) -> Option<String> {
-    let used: CpuSet =
-        cpus_used.iter().filter(|(_, share)| *share >= USED_FROM_SHARE).map(|(cpu, _)| *cpu).collect();
+    let from = used_from(cpus_used);
+    let used: CpuSet = cpus_used.iter().filter(|(_, share)| *share >= from).map(|(cpu, _)| *cpu).collect();
     let slow: CpuSet =
         evidence.slow_cpus().iter().filter_map(|c| c.cpu).filter(|cpu| used.contains(*cpu)).collect();
     let differ = |c: &&study::Contrast| c.verdict == Verdict::Better || c.verdict == Verdict::Equal;
@@ -102,4 +114,25 @@ fn uneven_cpus(evidence: &Evidence, cpus_used: &[(u32, f64)]) -> Option<String> 
         let name = plural("slow CPU", slow.len());
         format!("it spent {} of its time on the {name} {slow} and the rest on others", number::share(share))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_words(cpus_used: Vec<(u32, f64)>) -> Option<String> {
+        let figure = summary::summarise(&[1.0, 2.0]).unwrap();
+        Unpinned { figure, values: Vec::new(), cpus_used, mixture: None }.cpus_in_words()
+    }
+
+    #[test]
+    fn a_server_on_many_cpus_ran_on_each() {
+        let even = (0..128).map(|cpu| (cpu, 1.0 / 128.0)).collect();
+        let words = in_words(even).unwrap();
+        assert!(words.starts_with("0.8 % of its time on CPU 0, 0.8 % on CPU 1"), "{words}");
+        assert!(words.ends_with("on 124 others"), "{words}");
+        let mostly_one = in_words(vec![(5, 0.99), (1, 0.01)]);
+        assert_eq!(mostly_one.as_deref(), Some("99 % of its time on CPU 5"));
+        assert_eq!(in_words(Vec::new()), None);
+    }
 }

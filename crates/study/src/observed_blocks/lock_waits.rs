@@ -1,9 +1,7 @@
 //! Whether it is worth it to look at locks in the observed blocks that follow. Pure.
 
-use probe::account::{Account, SleepReason, ThreadAccount};
+use probe::account::{Account, SleepReason, ThreadAccount, working_threshold};
 
-/// A thread works that had this share of the server's CPU time at least.
-const WORKS: f64 = 0.01;
 /// From this share of the working threads' time on, waits at futexes are looked at, and the rule `lock` of a diagnosis names them.
 pub const MUCH: f64 = 0.10;
 
@@ -11,11 +9,10 @@ pub const MUCH: f64 = 0.10;
 /// waits is spared it.
 pub fn are_long(account: &Account) -> bool {
     let window_ns = account.to_ns.saturating_sub(account.from_ns) as f64;
-    let all_ns: u64 = account.threads.iter().map(|thread| thread.on_cpu.total_ns).sum();
-    let works = |thread: &&ThreadAccount| {
-        thread.on_cpu.total_ns > 0 && thread.on_cpu.total_ns as f64 >= WORKS * all_ns as f64
-    };
-    let working: Vec<&ThreadAccount> = account.threads.iter().filter(works).collect();
+    let had_ns = |thread: &ThreadAccount| thread.on_cpu.total_ns as f64;
+    let threshold = working_threshold(account.threads.iter().map(had_ns));
+    let working: Vec<&ThreadAccount> =
+        account.threads.iter().filter(|thread| had_ns(thread) >= threshold).collect();
     let at_futexes =
         |thread: &&ThreadAccount| thread.asleep_for.get(&SleepReason::Futex).map_or(0, |part| part.total_ns);
     let waited_ns: u64 = working.iter().map(at_futexes).sum();

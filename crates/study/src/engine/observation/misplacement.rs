@@ -4,26 +4,22 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use probe::ThreadSeen;
+use probe::account::working_threshold;
 
 use super::demand::cpu_us;
 use crate::trial::Misplaced;
 
-/// Threads with less than this share of the server's CPU time are no evidence: helpers that sleep.
-const LEAST_SHARE: f64 = 0.01;
-
 /// Holds the server's threads against the CPUs that the arm asks for (`asked`; `None`: it leaves the server unpinned), and against
 /// those that it was given: what was asked, or, of an unpinned server that pinwise started, what pinwise may use (`None`: not
-/// known). `None` also where the threads show too little.
+/// known). `None` also where the threads show too little. Threads that hardly work are no evidence: helpers that sleep.
 pub(in crate::engine) fn of(
     threads: &[ThreadSeen],
     asked: Option<&CpuSet>,
     given: Option<&CpuSet>,
 ) -> Option<Misplaced> {
-    let total_us: u64 = threads.iter().filter_map(cpu_us).sum();
-    let is_busy = |thread: &&ThreadSeen| {
-        cpu_us(thread).is_some_and(|us| us > 0 && us as f64 >= LEAST_SHARE * total_us as f64)
-    };
-    let busy: Vec<&ThreadSeen> = threads.iter().filter(is_busy).collect();
+    let had_us = |thread: &ThreadSeen| cpu_us(thread).unwrap_or(0) as f64;
+    let threshold = working_threshold(threads.iter().map(had_us));
+    let busy: Vec<&ThreadSeen> = threads.iter().filter(|thread| had_us(thread) >= threshold).collect();
     let allowed_by_thread: Vec<Option<CpuSet>> =
         busy.iter().map(|thread| CpuSet::from_list(thread.allowed.as_deref()?).ok()).collect();
     if let Some(asked) = asked {
