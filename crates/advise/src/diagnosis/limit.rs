@@ -71,20 +71,52 @@ pub fn of(scene: &Scene<'_>, causes: &[Cause]) -> Limit {
         return Limit::Lock;
     }
     let had = time.in_cpus(time.had_ns());
-    if had >= FULL * scene.allowed().len() as f64 {
+    if had >= FULL * scene.allowed_to_working().len() as f64 {
         return Limit::OwnWork;
     }
     if time.busiest.active_share >= FULL { Limit::OneThread } else { Limit::Load }
 }
 
-/// How near the server is to what it could do: its busiest thread, or all its CPUs, as a share of the window.
+/// How near the server is to what it could do: its busiest thread, or all CPUs of the threads that work, as a share of the window.
 pub fn saturation(scene: &Scene<'_>) -> f64 {
     let time = &scene.time;
-    let cpus = scene.allowed().len().max(1) as f64;
+    let cpus = scene.allowed_to_working().len().max(1) as f64;
     let of_cpus = time.in_cpus(time.active_ns()) / cpus;
     time.busiest.active_share.max(of_cpus).min(1.0)
 }
 
 fn stopped_share(causes: &[Cause]) -> f64 {
     causes.iter().filter(|cause| cause.id.rule == "stopped").filter_map(|cause| cause.share).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::CpuSet;
+    use machine::processes::Thread;
+    use probe::account::ThreadAccount;
+
+    use super::*;
+    use crate::diagnosis::situation_builder::{SECOND, SERVER, situation};
+
+    #[test]
+    fn cpus_that_only_an_idle_thread_may_use_are_no_room() {
+        let mut seen = situation();
+        // Four workers that fill CPU 1 together, and a thread that may use both CPUs and sleeps.
+        let account = seen.account.as_mut().unwrap();
+        let mut first = account.threads[0].clone();
+        (first.on_cpu.total_ns, first.run_queue.total_ns) = (SECOND / 4, 0);
+        first.asleep.total_ns = SECOND / 4 * 3;
+        account.threads = (0..4).map(|more| ThreadAccount { tid: SERVER + more, ..first.clone() }).collect();
+        let both: CpuSet = [0, 1].into_iter().collect();
+        let idle = Thread { tid: 90, cpus: Some(both.clone()), ..Thread::default() };
+        let worker = |nth| Thread { tid: SERVER + nth, cpus: Some(CpuSet::single(1)), ..Thread::default() };
+        seen.server.processes[0].threads = (0..4).map(worker).chain([idle]).collect();
+        let scene = Scene::of(&seen).unwrap();
+        assert_eq!((saturation(&scene), of(&scene, &[])), (1.0, Limit::OwnWork));
+        for thread in &mut seen.server.processes[0].threads {
+            thread.cpus = Some(both.clone());
+        }
+        let scene = Scene::of(&seen).unwrap();
+        assert_eq!((saturation(&scene), of(&scene, &[])), (0.5, Limit::Load));
+    }
 }

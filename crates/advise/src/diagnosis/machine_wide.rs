@@ -18,8 +18,11 @@ const WAITS_FOR_MEMORY: f64 = 0.01;
 const STOLEN: f64 = 0.01;
 /// A CPU of which interrupts take this share is no place for a server.
 const INTERRUPTED: f64 = 0.20;
-/// Idle CPUs that make waiting for others a question of affinity.
+/// With so many idle CPUs, or such a share of all, tasks do not wait because there is more work than CPUs.
 const IDLE_CPUS: f64 = 0.5;
+const IDLE_SHARE: f64 = 0.1;
+/// Less of this a second does not explain why tasks wait for memory.
+const FEW_PER_S: f64 = 1.0;
 
 /// What the CPUs of a machine did, in CPUs on average over the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
@@ -98,7 +101,8 @@ pub static ALL: &[MachineRule] = &[
             title: "waiting for CPUs",
             costs: Costs::Machine,
             docs: "Tasks waited for a CPU for a tenth of the window or more (PSI cpu some). If other CPUs were idle, these tasks are confined to \
-                   too few; if none was, the machine has more work than CPUs. PSI does not say which tasks wait: name a server.",
+                   too few (affinity, cpuset, quota, isolated CPUs), or wake up together and queue for a moment, as on any busy machine; if none \
+                   was, the machine has more work than CPUs. PSI does not say which tasks wait: name a server.",
         },
         look: cpu_pressure,
     },
@@ -107,8 +111,9 @@ pub static ALL: &[MachineRule] = &[
             id: "memory-pressure",
             title: "waiting for memory",
             costs: Costs::Machine,
-            docs: "Tasks waited for memory (PSI memory some): pages come back from swap, or have to be freed before they can be given. Either \
-                   the machine is short, or a cgroup is at its limit while the machine has plenty.",
+            docs: "Tasks waited for memory (PSI memory some): pages come back from swap, or have to be freed or moved together before they can be \
+                   given. Either the machine is short, or a cgroup is at its limit while the machine has plenty: what is freed for a limit is not \
+                   in the kernel's count for the machine (allocstall).",
         },
         look: memory_pressure,
     },
@@ -138,7 +143,8 @@ pub static ALL: &[MachineRule] = &[
             id: "stolen-time",
             title: "steal",
             costs: Costs::Machine,
-            docs: "The hypervisor ran other guests for 1 % or more of the time in which these CPUs had work. No setting of the guest changes it.",
+            docs: "For 1 % of the time or more, the hypervisor did not run CPUs that had work: it ran other guests, or holds this one to a limit. No \
+                   setting of the guest changes it.",
         },
         look: stolen_time,
     },
@@ -155,7 +161,12 @@ impl MachineRule {
 fn pressure(about: &About, situation: &Situation, row: &str, most: f64) -> Result<f64, Looked> {
     match situation.observation.system_rate("pressure", row).map(|us| us / 1e6) {
         None => {
-            let why = "the kernel keeps no pressure (PSI): boot with psi=1";
+            let why = match situation.account_alone {
+                true => "only the kernel's account was kept of that time",
+                false => {
+                    "the kernel keeps no pressure (PSI): needs CONFIG_PSI, and psi=1 at boot if it is off by default"
+                }
+            };
             Err(Looked::CannotTell(Missing::new(about.title, why)))
         }
         Some(share) if share < most => Err(Looked::Fine),
@@ -183,11 +194,20 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
         Ok(waited) => waited,
         Err(looked) => return looked,
     };
-    let idle = MachineTime::of(situation).and_then(|time| time.idle_cpus);
+    let idle = MachineTime::of(situation).and_then(|time| Some((time.idle_cpus?, time.cpus)));
     let (claim, remedy) = match idle {
-        Some(idle) if idle >= IDLE_CPUS => (
-            format!("Tasks wait for a CPU while {idle:.1} CPUs are idle: they are confined to too few"),
-            "Find the tasks that wait, and check their affinity, cpuset and quota",
+        Some((idle, 1)) if idle >= IDLE_SHARE => (
+            format!(
+                "Tasks wait for the only CPU, though it is idle for {} of the time: they wake up together",
+                percent(idle)
+            ),
+            "Spread in time what starts together (timers, batches), or give the machine another CPU",
+        ),
+        Some((idle, cpus)) if idle >= IDLE_CPUS.min(IDLE_SHARE * cpus as f64) => (
+            format!(
+                "Tasks wait for a CPU while {idle:.1} CPUs are idle: they are confined to too few, or wake up together"
+            ),
+            "Find the tasks that wait (pinwise diagnose --process NAME), and check their affinity, cpuset and quota, and which CPUs are isolated",
         ),
         None => (
             "Tasks wait for a CPU; whether others were idle is not known".to_string(),
@@ -202,23 +222,37 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
     Looked::Found(vec![with_busiest(cause, situation).remedy(Remedy::by_hand(remedy))])
 }
 
+/// What makes tasks wait for memory: its row, what is counted there, what happens to these, the figure.
+const OF_MEMORY: [(&str, &str, &str, &str); 3] = [
+    ("pswpin", "pages", "come from swap", "swapped_in_pages_per_s"),
+    (
+        "allocstall",
+        "allocations",
+        "have to free memory because the machine is short of it",
+        "allocation_stalls_per_s",
+    ),
+    ("compact_stall", "allocations", "have to move pages together", "compact_stalls_per_s"),
+];
+
 fn memory_pressure(about: &About, situation: &Situation) -> Looked {
     let waited = match pressure(about, situation, "memory some", WAITS_FOR_MEMORY) {
         Ok(waited) => waited,
         Err(looked) => return looked,
     };
-    let rate = |row: &str| situation.observation.system_rate("memory", row);
     let mut cause = Cause::seen(about.id, Subject::Machine, waited, "Tasks wait for memory")
         .figure("memory_some_share", waited)
-        .remedy(Remedy::by_hand("Find the process or cgroup that is short: pinwise diagnose --process NAME; memory.pressure of each cgroup"));
-    if let Some(swapped) = rate("pswpin") {
-        cause = cause
-            .because(format!("{} come from swap", things_per_second(swapped, "pages")))
-            .figure("swapped_in_pages_per_s", swapped);
+        .remedy(Remedy::by_hand("Find the process or cgroup that is short: pinwise diagnose --process NAME; memory.pressure of each cgroup (version 2)"));
+    let mut most_per_s: f64 = 0.0;
+    for (row, things, what, figure) in OF_MEMORY {
+        let Some(per_s) = situation.observation.system_rate("memory", row) else { continue };
+        most_per_s = most_per_s.max(per_s);
+        cause = cause.because(format!("{} {what}", things_per_second(per_s, things))).figure(figure, per_s);
     }
-    if let Some(stalls) = rate("allocstall") {
-        cause =
-            cause.because(format!("{} have to free memory first", things_per_second(stalls, "allocations")));
+    if most_per_s < FEW_PER_S && !cause.evidence.is_empty() {
+        cause = cause.because(
+            "that is little: a cgroup is probably at its limit (what is freed for a limit is not counted here), or files are read again that were \
+             thrown out of the page cache",
+        );
     }
     Looked::Found(vec![cause])
 }
@@ -230,7 +264,7 @@ fn io_pressure(about: &About, situation: &Situation) -> Looked {
     };
     let cause = Cause::seen(about.id, Subject::Machine, waited, "Tasks wait for I/O")
         .figure("io_some_share", waited)
-        .remedy(Remedy::by_hand("Find the cgroup: io.pressure of each; pinwise diagnose --process NAME says whether a server waits for I/O"));
+        .remedy(Remedy::by_hand("Find the cgroup: io.pressure of each (version 2); pinwise diagnose --process NAME says whether a server waits for I/O"));
     Looked::Found(vec![with_busiest(cause, situation)])
 }
 
@@ -241,12 +275,14 @@ fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
     let causes = crowded.map(|cpu| {
         let largest = cpu.sources.iter().max_by_key(|(_, seen)| seen.all.total_ns).map(|(source, _)| source);
         let line = account.lines.iter().filter(|line| line.cpu == cpu.cpu).max_by_key(|line| line.seen.all.total_ns);
-        let name = match (largest, line) {
-            (Some(Source::Device), Some(line)) => format!("IRQ {} ({})", line.irq, line.name.as_deref().unwrap_or("not known")),
-            (Some(source), _) => source.words().to_string(),
-            (None, _) => "not known".into(),
+        let above_all = match (largest, line) {
+            (Some(Source::Device), Some(line)) => {
+                format!(", above all IRQ {} ({})", line.irq, line.name.as_deref().unwrap_or("not known"))
+            }
+            (Some(source), _) => format!(", above all {}", source.words()),
+            (None, _) => String::new(),
         };
-        let claim = format!("Interrupts take {} of CPU {}, most of it {name}", percent(share(cpu)), cpu.cpu);
+        let claim = format!("Interrupts take {} of CPU {}{above_all}", percent(share(cpu)), cpu.cpu);
         Cause::seen(about.id, Subject::Cpu { cpu: cpu.cpu }, share(cpu), claim)
             .figure("interrupted_share", share(cpu))
             .remedy(Remedy::by_hand("Keep servers off this CPU, or move what raises them (pinwise watch --cpu names functions and lines)"))
@@ -259,7 +295,10 @@ fn stolen_time(about: &About, situation: &Situation) -> Looked {
     if share < STOLEN {
         return Looked::Fine;
     }
-    let claim = format!("The hypervisor gives {} of the CPUs' time to other guests (steal)", percent(share));
+    let claim = format!(
+        "The hypervisor withholds {} of the CPUs' time: for other guests, or at a limit of this one (steal)",
+        percent(share)
+    );
     let cause = Cause::seen(about.id, Subject::Machine, share, claim).figure("steal_share", share);
     Looked::Found(vec![cause.remedy(Remedy::by_hand(steal::REMEDY))])
 }
@@ -335,6 +374,47 @@ mod tests {
             cause.claim.contains("1.0 CPUs are idle") && cause.evidence[0].contains("hog (process 7"),
             "{cause:?}"
         );
+    }
+
+    #[test]
+    fn one_cpu_that_is_idle_half_of_the_time_has_no_more_work_than_cpus() {
+        let crowded = || vec![waited("cpu some", 150_000), waited("memory some", 0), waited("io some", 0)];
+        let claim = |seen: &Situation| diagnose_machine(seen).causes[0].claim.clone();
+        let mut one = situation(550_000_000, 0, crowded());
+        one.account.as_mut().unwrap().cpus.truncate(1);
+        assert!(claim(&one).contains("the only CPU") && claim(&one).contains("45 %"), "{}", claim(&one));
+        one.account.as_mut().unwrap().cpus[0].idle_ns = 20_000_000;
+        assert_eq!(claim(&one), "There is more work than CPUs");
+        let some_room = situation(800_000_000, 0, crowded());
+        assert!(claim(&some_room).contains("confined to too few, or wake up together"));
+    }
+
+    #[test]
+    fn memory_that_no_count_of_the_machine_explains_is_short_in_a_cgroup() {
+        let evidence = |stalls: u64, moved: u64| {
+            let row = |name: &str, value| SystemCounter { probe: "memory".into(), ..waited(name, value) };
+            let system = vec![
+                waited("memory some", 50_000),
+                row("pswpin", 0),
+                row("allocstall", stalls),
+                row("compact_stall", moved),
+            ];
+            diagnose_machine(&situation(0, 0, system)).causes[0].evidence.clone()
+        };
+        let in_cgroup = evidence(0, 0);
+        assert!(in_cgroup.last().unwrap().contains("a cgroup is probably at its limit"), "{in_cgroup:?}");
+        assert_eq!(evidence(500, 0).len(), 3, "the machine is short");
+        let scattered = evidence(0, 80);
+        assert_eq!(scattered.last().unwrap(), "80 allocations/s have to move pages together");
+    }
+
+    #[test]
+    fn a_ring_does_not_say_that_the_kernel_keeps_no_pressure() {
+        let mut ring = situation(0, 0, Vec::new());
+        ring.account_alone = true;
+        let missing = diagnose_machine(&ring).missing;
+        let says = |words: &str| missing.iter().any(|missing| missing.why.contains(words));
+        assert!(says("only the kernel's account") && !says("PSI"), "{missing:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rules of the diagnosis, one a file: each looks at one mechanism.
 
 pub mod cpu;
+mod interrupt_lines;
 pub mod interrupts;
 mod last_level_caches;
 pub mod machine;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::processes::Task;
 use machine::{CpuSet, FactId, Missing};
-use probe::account::{CpuAccount, FunctionKind, Source};
+use probe::account::{CpuAccount, FunctionKind, Source, ThreadAccount, working_threshold};
 use probe::{Party, Situation, TreeSeen};
 
 use super::time::ServerTime;
@@ -41,6 +41,32 @@ impl<'a> Scene<'a> {
         }
         let allowed = self.situation.server.cpus().intersection(&online);
         if allowed.is_empty() { online } else { allowed }
+    }
+
+    /// CPUs that are online and on which any of these threads may run; all that the server may use where that is not known of each of them.
+    pub fn allowed_to(&self, tids: impl IntoIterator<Item = u32>) -> CpuSet {
+        let own = self.situation.server.threads();
+        let known: BTreeMap<u32, &CpuSet> =
+            own.filter_map(|thread| Some((thread.tid, thread.cpus.as_ref()?))).collect();
+        let sets: Option<Vec<&CpuSet>> = tids.into_iter().map(|tid| known.get(&tid).copied()).collect();
+        let theirs: CpuSet = sets.unwrap_or_default().into_iter().flat_map(CpuSet::iter).collect();
+        let theirs = theirs.intersection(&self.situation.online());
+        if theirs.is_empty() { self.allowed() } else { theirs }
+    }
+
+    /// The same of its threads that want CPUs: those that are hardly at work may use others, and do not.
+    pub fn allowed_to_working(&self) -> CpuSet {
+        let us = |of: Option<u64>| of.unwrap_or(0) as f64;
+        let wants = |thread: &ThreadAccount| thread.had_ns().saturating_add(thread.kept_off_ns()) as f64;
+        let wanted: Vec<(u32, f64)> = match &self.situation.account {
+            Some(account) => account.threads.iter().map(|thread| (thread.tid, wants(thread))).collect(),
+            None => {
+                let counted = self.situation.observation.threads.iter();
+                counted.map(|thread| (thread.tid, us(thread.on_cpu_us) + us(thread.waited_us))).collect()
+            }
+        };
+        let from = working_threshold(wanted.iter().map(|(_, wanted)| *wanted));
+        self.allowed_to(wanted.iter().filter(|(_, wanted)| *wanted >= from).map(|(tid, _)| *tid))
     }
 
     /// CPUs that the server does not use: those that it may not use, or, where it may use all, those where it hardly ran.

@@ -349,6 +349,25 @@ fn full_accept_queues_and_lost_segments_are_told_from_none() {
 }
 
 #[test]
+fn segments_that_are_retransmitted_are_lost_or_late_or_not_answered() {
+    let claim = |counters: &[(&str, u64)]| {
+        let seen = [("listen overflows", 0), ("segments sent", 10_000), ("retransmitted", 300)];
+        let situation = seen
+            .iter()
+            .chain(counters)
+            .fold(situation(), |situation, (name, value)| situation.counted("network", name, *value));
+        let cause = diagnose(&situation).causes.into_iter().find(|cause| cause.id.rule == "listen-queue");
+        cause.expect("retransmissions are a cause").claim
+    };
+    let kinds = |syn, twice| claim(&[("retransmitted syn", syn), ("received twice", twice)]);
+    assert!(kinds(0, 10).ends_with("packets are lost"));
+    assert!(kinds(290, 0).contains("not answered"));
+    let late = kinds(10, 200);
+    assert!(late.contains("reorders") && !late.contains("packets are lost"), "{late}");
+    assert!(claim(&[]).contains("lost, late or reordered"), "the counters are missing");
+}
+
+#[test]
 fn nice_counts_unless_a_task_took_more_than_its_weight() {
     let task = |tid, nice, id| {
         let autogroup = Some(Autogroup { id, nice: 0 });

@@ -24,7 +24,7 @@ use super::rows::takers::Taker;
 use super::rows::thread::ThreadAccount;
 use super::window::detail::Detail;
 use super::window::difference::sorted;
-use crate::bpf::Lost;
+use crate::bpf::{Lost, missed_events};
 use crate::changed_cpu::ChangedCpu;
 
 /// Where the time went between the beginning of counting and the moment of reading.
@@ -316,9 +316,5 @@ fn lost(snapshot: &Snapshot, cpus: &[CpuAccount]) -> Vec<Missing> {
         );
         Missing::new(format_args!("some switches on CPU {}", row.cpu), why)
     });
-    let misses = snapshot.misses.iter().map(|(program, count)| {
-        let why = "the same program was running already on that CPU";
-        Missing::new(format_args!("{count} events of {program}"), why)
-    });
-    full.chain(unreported).chain(misses).collect()
+    full.chain(unreported).chain(missed_events(&snapshot.misses)).collect()
 }

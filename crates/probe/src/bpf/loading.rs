@@ -262,6 +262,14 @@ impl Loaded {
     }
 }
 
+/// What [`Loaded::misses`] reported, as what is missing.
+pub(crate) fn missed_events(misses: &BTreeMap<&'static str, u64>) -> impl Iterator<Item = Missing> {
+    misses.iter().map(|(program, count)| {
+        let why = "the same program was already running on that CPU";
+        Missing::new(format_args!("{count} events of {program}"), why)
+    })
+}
+
 /// Whether a trace point is one of those that are named, separated by commas: `local_timer` names local_timer_entry and
 /// local_timer_exit.
 fn is_left_out(trace_point: &str, named: &str) -> bool {

@@ -34,7 +34,7 @@ pub(crate) use event_records::{
     event_kind, mark_state,
 };
 pub(crate) use function_tables::FunctionTables;
-pub(crate) use loading::Loaded;
+pub(crate) use loading::{Loaded, missed_events};
 pub(crate) use lock_records::{LockKey, LockSum, lock_kind, wait_end};
 pub(crate) use lock_sums::{LockTables, load as load_locks};
 pub(crate) use records::{

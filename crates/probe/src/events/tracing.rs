@@ -11,7 +11,8 @@ use super::trace::Trace;
 use crate::account::collect::target::{all_cpus, full, possible_cpus, same_numbers, threads_of};
 use crate::account::{Target, TracePoints};
 use crate::bpf::{
-    EventControl, EventCpu, EventPrograms, EventTables, Loaded, Mark, Record, mark_state, thread_state,
+    EventControl, EventCpu, EventPrograms, EventTables, Loaded, Mark, Record, mark_state, missed_events,
+    thread_state,
 };
 use crate::clock;
 use crate::online::OnlineLooks;
@@ -208,10 +209,7 @@ impl Tracing {
             );
             Missing::new(format_args!("some switches on CPU {cpu}"), why)
         }));
-        missing.extend(self.loaded.misses().into_iter().map(|(program, count)| {
-            let why = "the same program was running already on that CPU";
-            Missing::new(format_args!("{count} events of {program}"), why)
-        }));
+        missing.extend(missed_events(&self.loaded.misses()));
         if lost_marks > 0 {
             let why = format_args!("a table was full: {lost_marks} are left out");
             missing.push(Missing::new("threads", why));

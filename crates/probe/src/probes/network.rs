@@ -9,7 +9,7 @@ use crate::rows::{Kind, Row, Rows};
 const SOFTNET: &str = "/proc/net/softnet_stat";
 
 /// Row, its table and name in netstat or snmp, what it is in words.
-const OF_TCP: [(&str, &str, &str, &str); 5] = [
+const OF_TCP: [(&str, &str, &str, &str); 7] = [
     (
         "listen overflows",
         "TcpExt",
@@ -17,7 +17,14 @@ const OF_TCP: [(&str, &str, &str, &str); 5] = [
         "connections that came while the accept queue was full",
     ),
     ("listen drops", "TcpExt", "ListenDrops", "connections that were dropped before they were accepted"),
-    ("retransmitted", "Tcp", "RetransSegs", "segments that were sent again"),
+    ("retransmitted", "Tcp", "RetransSegs", "segments that were retransmitted"),
+    ("retransmitted syn", "TcpExt", "TCPSynRetrans", "of these, requests for a connection and their answers"),
+    (
+        "received twice",
+        "TcpExt",
+        "TCPDSACKRecvSegs",
+        "retransmitted segments that the peer had already received",
+    ),
     ("segments sent", "Tcp", "OutSegs", "segments that were sent"),
     ("timeouts", "TcpExt", "TCPTimeouts", "retransmission timers that ran out"),
 ];
@@ -31,8 +38,9 @@ impl Probe for Network {
             id: "network",
             title: "bytes and packets by interface; drops, retransmissions, full listen queues",
             docs: "System rows of the network namespace of the watched process (of pinwise where none is watched): 'received IFACE' and \
-                'dropped IFACE' (packets), 'bytes received IFACE' and 'bytes sent IFACE', 'listen overflows', 'listen drops', 'retransmitted', 'segments sent', 'timeouts' (of all \
-                sockets of the namespace). By CPU, of the whole machine: 'backlog dropped', 'squeezed' (receive work stopped with packets \
+                'dropped IFACE' (packets), 'bytes received IFACE' and 'bytes sent IFACE', 'listen overflows', 'listen drops', \
+                'retransmitted', 'retransmitted syn', 'received twice' (as the peers report by D-SACK, RFC 2883), 'segments sent', 'timeouts' (of \
+                all sockets of the namespace). By CPU, of the whole machine: 'backlog dropped', 'squeezed' (receive work stopped with packets \
                 left), 'received rps' (times that another CPU handed packets over).",
             files: &["/proc/PID/net/dev", "/proc/PID/net/netstat", "/proc/PID/net/snmp", SOFTNET],
             dear: false,
@@ -129,7 +137,7 @@ mod tests {
                 .file("/proc/7/net/dev", dev)
                 .file(
                     "/proc/7/net/netstat",
-                    format!("TcpExt: ListenOverflows ListenDrops\nTcpExt: {n} {n}\n"),
+                    format!("TcpExt: ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: {n} {n} {n}\n"),
                 )
                 .file("/proc/7/net/snmp", format!("Tcp: RetransSegs OutSegs\nTcp: {n} {}\n", 100 * n))
                 .file(SOFTNET, softnet),
@@ -160,6 +168,7 @@ mod tests {
             (system("listen overflows"), system("retransmitted"), system("segments sent")),
             (Some(2), Some(2), Some(200))
         );
+        assert_eq!(system("retransmitted syn"), Some(2));
         assert_eq!(system("timeouts"), None, "this kernel does not report it");
         let dropped = seen.counter("network", "backlog dropped").unwrap();
         assert_eq!(dropped.by_cpu.get(&0), Some(&2));

@@ -14,7 +14,7 @@ use super::walk::{MOST_READ, walk};
 use super::{Endpoint, Listening, PortRequests, Requests, Unread, since};
 use crate::bpf::{
     Connection, ListeningAddress, Loaded, NOWHERE, PORTS, PortSeen, RequestControl, RequestPlaces,
-    RequestTables, load_requests,
+    RequestTables, load_requests, missed_events,
 };
 use crate::clock;
 
@@ -44,7 +44,7 @@ pub struct CountingRequests {
     checked_ns: u64,
     missing: Vec<Missing>,
     /// Taken off when it is dropped.
-    _loaded: Loaded,
+    loaded: Loaded,
 }
 
 impl CountingRequests {
@@ -82,7 +82,7 @@ impl CountingRequests {
             taken,
             checked_ns: 0,
             missing,
-            _loaded: loaded,
+            loaded,
         })
     }
 
@@ -165,6 +165,8 @@ impl CountingRequests {
             );
             self.missing.push(Missing::new("requests of some connections", why));
         }
+        // Of all sockets of the machine: how many of them were the server's is not known.
+        self.missing.extend(missed_events(&self.loaded.misses()));
         let peers = self.peers();
         let mut ports = Vec::new();
         for (number, place) in (0u32..).zip(&self.places) {

@@ -12,7 +12,7 @@ use super::target::{want, want_too};
 use super::time::{Doing, StackTime, TimeByStack};
 use crate::account::collect::target::{all_cpus, same_numbers};
 use crate::account::{Target, task_name};
-use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks};
+use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks, missed_events};
 use crate::clock;
 use crate::online::OnlineLooks;
 
@@ -125,13 +125,7 @@ impl Summing {
             said(control.lost_sums, "some times by stack", full),
             said(control.unreported, "some switches", unreported),
         ];
-        let misses = self.loaded.misses().into_iter().map(|(program, count)| {
-            Missing::new(
-                format_args!("{count} events of {program}"),
-                "the same program was running already on that CPU",
-            )
-        });
-        said.into_iter().flatten().chain(misses).collect()
+        said.into_iter().flatten().chain(missed_events(&self.loaded.misses())).collect()
     }
 }
 

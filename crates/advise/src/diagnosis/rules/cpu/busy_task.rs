@@ -25,7 +25,8 @@ static ABOUT: About = About {
            threads is charged to whoever was on that CPU meanwhile. An ordinary task shares the CPU by weight (nice, cpu.weight); a real-time \
            task keeps it until it sleeps. Look-alikes, each charged separately: clients on the same CPU (client-beside-server), the server's \
            own threads (own-threads), a quota (quota). A busy task on a CPU that the server does not use costs the server nothing and is not \
-           named. Processes of one name that each take little (a build, a script that starts one command after another) are added up.",
+           named. Processes that each take little are added up: those of one name (a build, a script that starts one command after another), and all \
+           others if they take 10 % together.",
 };
 
 /// What one process took, or several together.
@@ -127,19 +128,160 @@ fn who(comm: &str, pid: u32, task: Option<&Task>) -> String {
     format!("{comm} (process {pid}{class}{})", cgroup.unwrap_or_default())
 }
 
+/// CPUs for what has taken these from the server: those that the server does not use, but no isolated ones, which were set apart for
+/// something else.
+pub(super) fn room_beside(scene: &Scene<'_>, taken: &CpuSet) -> CpuSet {
+    let isolated = scene.situation.machine.isolated().unwrap_or_default();
+    scene.spare().difference(taken).difference(&isolated)
+}
+
 fn remedies(scene: &Scene<'_>, pid: u32, took: &Took<'_>, task: Option<&Task>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
-    let spare = scene.spare().difference(&took.cpus);
-    if !spare.is_empty() {
-        let words = format!("Give it {} {spare}, which the server does not use", plural("CPU", spare.len()));
-        remedies.push(Remedy::set(words, "process-affinity", pid, &spare));
+    let room = room_beside(scene, &took.cpus);
+    if !room.is_empty() {
+        let words = format!("Give it {} {room}, which the server does not use", plural("CPU", room.len()));
+        remedies.push(Remedy::set(words, "process-affinity", pid, &room));
     }
-    if task.is_some_and(Task::is_realtime) {
-        let words = "Remove its real-time policy: it takes precedence over every ordinary task";
-        remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
-    } else if spare.is_empty() {
-        let words = "Give it the lowest weight: there is no CPU that the server does not use";
-        remedies.push(Remedy::set(words, "scheduling-policy", pid, "idle"));
+    if let Some(task) = task.filter(|task| task.is_realtime()) {
+        remedies.push(without_policy(pid, task));
+    } else if room.is_empty() {
+        remedies.extend(lowest_weight(scene, pid, task));
     }
     remedies
+}
+
+/// For a task that comes before every ordinary one.
+fn without_policy(pid: u32, task: &Task) -> Remedy {
+    let unless = "unless something relies on its answer in time (a heartbeat of a cluster, audio)";
+    let why = "it takes precedence over every ordinary task";
+    match task.policy.as_deref() {
+        // The knob has no name for that policy.
+        Some("deadline") => {
+            let by_hand = format!("chrt --other --all-tasks --pid 0 {pid}");
+            Remedy::by_hand(format!("Remove its deadline policy ({by_hand}), {unless}: {why}"))
+        }
+        _ => {
+            let words = format!("Remove its real-time policy, {unless}: {why}");
+            Remedy::set(words, "scheduling-policy", pid, "other:0")
+        }
+    }
+}
+
+/// For an ordinary task that cannot be moved. Between cgroups of the cpu controller their weights count; policy and nice value of a task count
+/// within one.
+fn lowest_weight(scene: &Scene<'_>, pid: u32, task: Option<&Task>) -> Vec<Remedy> {
+    let cgroup = |task: &Task| task.cgroup.clone();
+    let own = scene.situation.pids.first().and_then(|pid| scene.task(*pid)).and_then(cgroup);
+    let theirs = task.and_then(cgroup);
+    let apart = own.as_deref().zip(theirs.as_deref()).and_then(|(own, theirs)| rival(own, theirs));
+    let is_idle = task.is_some_and(|task| task.policy.as_deref() == Some("idle"));
+    let why = "there is no CPU for it that the server does not use";
+    let mut remedies = Vec::new();
+    if let Some(path) = apart {
+        remedies.push(Remedy::by_hand(format!(
+            "Give cgroup {path}, with all that is in it, the lowest weight (CPUWeight=, cpu.weight; in version 1 CPUShares=, cpu.shares): {why}"
+        )));
+    }
+    remedies.extend(match (is_idle, apart) {
+        (true, Some(_)) => None,
+        (true, None) => {
+            let words = "Run it at another time or on another machine: it has the lowest weight already";
+            Some(Remedy::by_hand(words))
+        }
+        (false, Some(_)) => {
+            let words = "Give it the lowest weight, which counts unless a cgroup of the cpu controller separates it from the server";
+            Some(Remedy::set(words, "scheduling-policy", pid, "idle"))
+        }
+        (false, None) => {
+            let words = format!("Give it the lowest weight: {why}");
+            Some(Remedy::set(words, "scheduling-policy", pid, "idle"))
+        }
+    });
+    remedies
+}
+
+/// The cgroup whose weight decides between a task and the server: the uppermost of the task's cgroups that the server is not in. `None` where
+/// the server is in all of them: then the task competes by itself.
+fn rival<'a>(own: &str, theirs: &'a str) -> Option<&'a str> {
+    let has_own =
+        |path: &str| own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let ends = theirs.match_indices('/').map(|(at, _)| at).skip(1).chain([theirs.len()]);
+    // Seen from a container, those outside begin with `/..`.
+    let mut paths = ends.map(|end| &theirs[..end]).filter(|path| *path != "/" && !path.ends_with("/.."));
+    paths.find(|path| !has_own(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use probe::Situation;
+
+    use super::*;
+    use crate::diagnosis::diagnose;
+    use crate::diagnosis::situation_builder::{SECOND, SERVER, SituationBuilder, situation};
+
+    /// A task of this policy in this cgroup takes the server's CPU; the only other CPU is isolated.
+    fn beside_an_isolated_cpu(policy: &str, cgroup: &str) -> Situation {
+        let mut seen = situation().taken_by("hog", 8, false, SECOND / 10);
+        seen.machine.kernel.isolated = Some(CpuSet::single(0));
+        let task = |tid, policy: &str, cgroup: &str| {
+            let (policy, cgroup) = (Some(policy.to_string()), Some(cgroup.to_string()));
+            (tid, Task { tid, policy, cgroup, ..Task::default() })
+        };
+        seen.tasks = [task(SERVER, "other", "/system.slice/w.service"), task(8, policy, cgroup)].into();
+        seen
+    }
+
+    /// Words and settings of the remedies.
+    fn remedies(seen: &Situation) -> Vec<(String, Option<String>)> {
+        let causes = diagnose(seen).causes;
+        assert_eq!(causes[0].id.to_string(), "busy-task/process:8");
+        let told = |remedy: Remedy| (remedy.words, remedy.setting.map(|setting| setting.value));
+        causes[0].remedies.iter().cloned().map(told).collect()
+    }
+
+    #[test]
+    fn an_isolated_cpu_is_no_place_for_a_hog() {
+        let seen = beside_an_isolated_cpu("other", "/system.slice/w.service");
+        let told = remedies(&seen);
+        let [(words, value)] = &told[..] else { panic!("{told:?}") };
+        assert!(words.contains("there is no CPU for it"), "{words}");
+        assert_eq!(value.as_deref(), Some("idle"));
+        let mut free = seen.clone();
+        free.machine.kernel.isolated = None;
+        assert_eq!(remedies(&free)[0].1.as_deref(), Some("0"));
+    }
+
+    #[test]
+    fn between_cgroups_their_weights_count() {
+        let told = remedies(&beside_an_isolated_cpu("other", "/user.slice/a.scope"));
+        assert!(told[0].0.contains("cgroup /user.slice,") && told[0].1.is_none(), "{told:?}");
+        assert_eq!(told[1].1.as_deref(), Some("idle"));
+    }
+
+    #[test]
+    fn what_has_the_lowest_weight_is_not_given_it_again() {
+        let told = remedies(&beside_an_isolated_cpu("idle", "/system.slice/w.service"));
+        assert!(told.len() == 1 && told[0].1.is_none() && told[0].0.contains("already"), "{told:?}");
+        let told = remedies(&beside_an_isolated_cpu("idle", "/system.slice/b.service"));
+        assert!(told.len() == 1 && told[0].0.contains("cgroup /system.slice/b.service,"), "{told:?}");
+    }
+
+    #[test]
+    fn the_knob_does_not_take_a_deadline_away() {
+        let told = remedies(&beside_an_isolated_cpu("deadline", "/"));
+        assert!(told.len() == 1 && told[0].1.is_none() && told[0].0.contains("chrt"), "{told:?}");
+        let told = remedies(&beside_an_isolated_cpu("fifo", "/"));
+        assert_eq!(told[0].1.as_deref(), Some("other:0"));
+    }
+
+    #[test]
+    fn the_uppermost_cgroup_without_the_server_is_its_rival() {
+        assert_eq!(rival("/a/b", "/a/c/d"), Some("/a/c"));
+        assert_eq!(rival("/a/b", "/ab"), Some("/ab"));
+        assert_eq!(rival("/", "/a/b"), Some("/a"));
+        assert_eq!(rival("/a/b", "/a"), None, "its parent");
+        assert_eq!(rival("/a", "/"), None);
+        assert_eq!(rival("/", "/../x"), Some("/../x"));
+        assert_eq!(rival("/a", ""), None);
+    }
 }

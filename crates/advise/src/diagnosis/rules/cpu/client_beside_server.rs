@@ -2,7 +2,7 @@
 
 use machine::wording::{percent, plural};
 
-use super::busy_task::took;
+use super::busy_task::{room_beside, took};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -50,15 +50,15 @@ impl Rule for ClientBesideServer {
         let cause = Cause::seen(ABOUT.id, Subject::Process { pid: *pid }, share, claim)
             .because(format!("the server spent {} of its time waiting while a client ran", percent(share)))
             .figure("waited_s", ns / 1e9);
-        let spare = scene.spare().difference(&worst.cpus);
-        let remedy = match spare.is_empty() {
+        let room = room_beside(scene, &worst.cpus);
+        let remedy = match room.is_empty() {
             true => Remedy::by_hand("Measure both placements, together and apart, with pinwise study"),
             false => {
                 let words = format!(
-                    "Give the client {} {spare} and measure the effect: apart is not always faster",
-                    plural("CPU", spare.len())
+                    "Give the client {} {room} and measure the effect: apart is not always faster",
+                    plural("CPU", room.len())
                 );
-                Remedy::set(words, "process-affinity", pid, &spare)
+                Remedy::set(words, "process-affinity", pid, &room)
             }
         };
         Looked::Found(vec![cause.remedy(remedy)])

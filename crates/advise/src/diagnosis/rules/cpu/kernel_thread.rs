@@ -89,15 +89,65 @@ fn remedy(kind: &str) -> Remedy {
             "Keep unbound work items off these CPUs (knobs workqueue-cpus, writeback-cpus) and find out who queues the bound ones"
         }
         "ksoftirqd" => "Move what raises the softirqs (knobs irq-affinity, rps-cpus)",
-        "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
-            "Boot with rcu_nocbs= for these CPUs (knob boot-parameters), then move the threads (knob kernel-thread-affinity)"
+        "irq" => "Move the interrupts whose handlers they are (knob irq-affinity): the threads follow them",
+        "rcuc" => "Boot with rcu_nocbs= for these CPUs (knob boot-parameters): the threads are bound to them",
+        "rcuop" | "rcuos" | "rcuob" | "rcuog" => {
+            "Move the threads (knob kernel-thread-affinity): callbacks are taken off their CPUs already (rcu_nocbs=, nohz_full=)"
+        }
+        "rcu_preempt" | "rcu_sched" | "rcu_bh" => {
+            "Move the thread (knob kernel-thread-affinity): it is not bound to a CPU"
+        }
+        "ktimers" | "ktimersoftd" => {
+            "Keep the programs that set timers off these CPUs: the threads run the timers of their own CPU"
+        }
+        "backlog_napi" => {
+            "Point RPS to other CPUs (knob rps-cpus): the threads take what it hands to their own CPU"
+        }
+        "idle_inject" => {
+            "Find out who has idle time injected (the driver intel_powerclamp, a limit of heat or power): the threads are bound"
         }
         "migration" => {
-            "The scheduler moves tasks between CPUs: give each task its own (knobs cpuset, process-affinity)"
+            "Find out why tasks change CPUs (the scheduler, programs that are started often, changed affinities) and give each its own (knobs \
+             cpuset, process-affinity)"
         }
         "loop" => {
             "A loop device is in use: move its thread (knob kernel-thread-affinity), or the process that writes to it"
         }
-        _ => "Move them (knob kernel-thread-affinity), or keep what gives them work off these CPUs",
+        _ => {
+            "Move them (knob kernel-thread-affinity) unless they are bound to a CPU, or keep what gives them work off these CPUs"
+        }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
+
+    /// What is to be done about a thread of the kernel of this name.
+    fn remedy_of(comm: &str) -> String {
+        let seen = situation().taken_by(comm, 8, true, SECOND / 10);
+        let looked = KernelThread.examine(&Scene::of(&seen).unwrap());
+        let Looked::Found(causes) = looked else { panic!("not found") };
+        causes[0].remedies[0].words.clone()
+    }
+
+    #[test]
+    fn what_is_bound_or_follows_something_else_is_not_to_be_moved() {
+        assert!(remedy_of("irq/24-eth0").contains("irq-affinity"));
+        let others = ["rcuc/1", "ktimers/1", "backlog_napi/1", "idle_inject/1", "ksoftirqd/1"];
+        for name in others.into_iter().chain(["irq/24-eth0"]) {
+            assert!(!remedy_of(name).contains("kernel-thread-affinity"), "{name}");
+        }
+        assert!(remedy_of("cpuhp/1").contains("unless they are bound"));
+    }
+
+    #[test]
+    fn rcu_nocbs_is_for_cpus_that_do_not_have_it() {
+        assert!(remedy_of("rcuc/1").contains("Boot with rcu_nocbs="));
+        for movable in ["rcuop/1", "rcuog/0", "rcu_preempt"] {
+            let words = remedy_of(movable);
+            assert!(words.contains("kernel-thread-affinity") && !words.contains("Boot"), "{words}");
+        }
+    }
 }

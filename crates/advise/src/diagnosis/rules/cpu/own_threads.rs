@@ -36,7 +36,7 @@ impl Rule for OwnThreads {
         if share < MATTERS {
             return Looked::Fine;
         }
-        let cpus = scene.allowed().len();
+        let cpus = scene.allowed_to_working().len();
         let wanted = time.in_cpus(time.had_ns() + time.queued_ns() + time.throttled_ns);
         let may = if scene.situation.account_alone { "ran on" } else { "may use" };
         let claim = format!(
@@ -61,5 +61,32 @@ impl Rule for OwnThreads {
             cause = cause.remedy(Remedy::by_hand(words));
         }
         Looked::Found(vec![cause])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::processes::Thread;
+    use probe::account::ThreadAccount;
+
+    use super::*;
+    use crate::diagnosis::situation_builder::{SECOND, SERVER, SituationBuilder, situation};
+
+    #[test]
+    fn cpus_of_threads_that_are_not_at_work_do_not_count() {
+        let mut seen = situation().taken_by("server", SERVER, false, SECOND / 10);
+        let account = seen.account.as_mut().unwrap();
+        account.tasks[0].of_target = true;
+        let second = ThreadAccount { tid: SERVER + 1, ..account.threads[0].clone() };
+        account.threads.push(second);
+        // Two workers on CPU 1, and a thread that may use both CPUs and sleeps.
+        let threads = &mut seen.server.processes[0].threads;
+        let second = Thread { tid: SERVER + 1, ..threads[0].clone() };
+        let idle = Thread { tid: SERVER + 2, cpus: Some([0, 1].into_iter().collect()), ..Thread::default() };
+        threads.extend([second, idle]);
+        let looked = OwnThreads.examine(&Scene::of(&seen).unwrap());
+        let Looked::Found(causes) = looked else { panic!("not found") };
+        assert!(causes[0].claim.ends_with("2 threads want 1.2 CPUs and may use 1"), "{causes:?}");
+        assert!(causes[0].remedies[0].words.contains("(about 1)"), "{causes:?}");
     }
 }

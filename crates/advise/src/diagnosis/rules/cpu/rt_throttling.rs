@@ -261,10 +261,8 @@ fn remedies(scene: &Scene<'_>, kept: &Kept, is_idle: bool) -> Vec<Remedy> {
         )];
     }
     let mut remedies = Vec::new();
-    if let Some(pid) = scene.situation.pids.first().filter(|_| is_idle) {
-        let words =
-            "Remove its real-time policy: little else wants its CPU, and an ordinary task may use all of it";
-        remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
+    if is_idle {
+        remedies.extend(without_policy(scene));
     }
     remedies.push(Remedy::by_hand(
         "Have it sleep now and then, or spread it over more CPUs. Raise the limit (knob rt-runtime; cpu.rt_runtime_us of its cgroup) or lower what \
@@ -273,9 +271,28 @@ fn remedies(scene: &Scene<'_>, kept: &Kept, is_idle: bool) -> Vec<Remedy> {
     remedies
 }
 
+/// To take the policy from all its processes; `None` where it is not known which they are.
+fn without_policy(scene: &Scene<'_>) -> Option<Remedy> {
+    let why = "little else wants its CPU, and an ordinary task may use all of it";
+    let pids = &scene.situation.pids;
+    // The knob changes the threads of one process.
+    Some(match pids.len().max(scene.situation.server.processes.len()) {
+        1 => Remedy::set(
+            format!("Remove its real-time policy: {why}"),
+            "scheduling-policy",
+            pids.first()?,
+            "other:0",
+        ),
+        _ => Remedy::by_hand(format!(
+            "Remove the real-time policy of all its processes (CPUSchedulingPolicy= of its unit; of those that run, chrt --other --all-tasks \
+             --pid 0 PID for each): {why}"
+        )),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use machine::processes::{Server, Thread};
+    use machine::processes::{Process, Server, Thread};
     use probe::Situation;
     use probe::account::FromIdle;
 
@@ -328,10 +345,19 @@ mod tests {
         let Looked::Found(causes) = look(&seen) else { panic!("not found") };
         assert!((causes[0].share.unwrap() - 0.05).abs() < 1e-9, "{causes:?}");
         let setting = causes[0].remedies[0].setting.clone().unwrap();
-        assert_eq!((setting.knob.as_str(), setting.value.as_str()), ("scheduling-policy", "other"));
+        assert_eq!((setting.knob.as_str(), setting.value.as_str()), ("scheduling-policy", "other:0"));
         assert_eq!(ids(&seen), ["rt-throttling/server"], "its CPU does not take long to wake up");
         let Looked::Found(causes) = look(&throttled("deadline")) else { panic!("not found") };
         assert!(causes[0].claim.contains("reservation") && causes[0].remedies.len() == 1);
+    }
+
+    #[test]
+    fn the_policy_of_one_process_is_not_that_of_all() {
+        let mut seen = throttled("fifo");
+        seen.server.processes.push(Process { pid: SERVER + 1, ..Process::default() });
+        let Looked::Found(causes) = look(&seen) else { panic!("not found") };
+        let remedy = &causes[0].remedies[0];
+        assert!(remedy.setting.is_none() && remedy.words.contains("all its processes"), "{remedy:?}");
     }
 
     #[test]

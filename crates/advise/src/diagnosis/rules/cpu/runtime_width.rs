@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use machine::wording::{percent, plural};
 use probe::Party;
-use probe::account::{Account, ThreadAccount};
+use probe::account::{Account, ThreadAccount, working_threshold};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -14,8 +14,6 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 /// The rule `runtime-width`.
 pub struct RuntimeWidth;
 
-/// A worker counts as at work from this share of the time that all threads of the server wanted.
-const WORKS: f64 = 0.01;
 /// From this share of the throttled time on, it is the workers that are throttled.
 const MOSTLY: f64 = 0.5;
 
@@ -26,7 +24,9 @@ static ABOUT: About = About {
     docs: "A runtime started one worker for each CPU of the machine, but the server's cpuset, affinity or quota allows fewer: its \
            workers wait for each other, or use up the quota early in each period and are throttled together. Recognised by name and exact \
            number: Erlang schedulers (erts_sched_N, N_scheduler), parallel collectors of a JVM (GC Thread#N: one for each CPU up to 8, and 5 \
-           for each 8 beyond), nginx workers (worker_processes auto). Other runtimes, Go and Node.js among them, do not name their threads and \
+           for each 8 beyond), nginx workers (worker_processes auto). Each process is judged by itself: two \
+           runtimes of half the width are none of the whole. The manager and the loader of nginx's cache have the name of a worker: up to two idle \
+           processes may be these. Other runtimes, Go and Node.js among them, do not name their threads and \
            are not recognised. The waiting itself is charged by quota and narrow-affinity; own-threads does not report it again. What fewer \
            workers would gain has to be measured. Look-alikes: a configured number of threads that is not the number of CPUs (own-threads); a \
            server whose workers fit the CPUs that it may use, but that has more work than they can do (quota, narrow-affinity).",
@@ -79,15 +79,42 @@ static THREADS: &[Threads] = &[
 /// Programs whose workers are child processes of the same name: name, setting (nginx, `worker_processes auto`: all CPUs that are online).
 static PROCESSES: &[(&str, &str)] = &[("nginx", "worker_processes N")];
 
-/// The workers of a server.
-struct Workers<'a> {
+/// So many of the processes may be none of the workers: the manager and the loader of nginx's cache have their name, and are mostly idle.
+const HELPERS: usize = 2;
+
+/// What may be the workers of one runtime: threads of one process, or its child processes.
+struct Pool<'a> {
     runtime: &'static str,
     setting: &'static str,
     /// How many the runtime would start if it saw this many CPUs.
     width: fn(usize) -> usize,
     /// How many there are: threads or processes.
     count: usize,
+    /// How many of them at most may be something else.
+    helpers: usize,
     /// Their threads.
+    threads: Vec<&'a ThreadAccount>,
+}
+
+impl Pool<'_> {
+    /// Whether its workers are as many as it would start for this many CPUs. Any other number was configured, or includes others of that name.
+    fn is_for(&self, cpus: usize) -> bool {
+        let width = (self.width)(cpus);
+        width > 0 && (self.count.saturating_sub(self.helpers)..=self.count).contains(&width)
+    }
+}
+
+/// The workers of one runtime, of which the server may have several.
+struct Workers<'a> {
+    runtime: &'static str,
+    setting: &'static str,
+    /// How many such runtimes there are.
+    runtimes: usize,
+    /// How many workers each has.
+    count: usize,
+    /// Whether one that is idle may be no worker.
+    is_in_doubt: bool,
+    /// The threads of all of them.
     threads: Vec<&'a ThreadAccount>,
 }
 
@@ -103,19 +130,19 @@ impl Rule for RuntimeWidth {
         }
         let online = scene.situation.online().len();
         let usable = usable(scene);
-        let recognised = workers(scene);
-        // Any other number was configured, or includes other threads with such names.
-        let by_machine: Vec<&Workers<'_>> =
-            recognised.iter().filter(|workers| workers.count == (workers.width)(online)).collect();
-        let fits = |workers: &Workers<'_>| workers.count <= (workers.width)(usable.ceil() as usize);
-        let wide: Vec<&Workers<'_>> = by_machine.iter().copied().filter(|workers| !fits(workers)).collect();
+        let pools = pools(scene);
+        let by_machine: Vec<&Pool<'_>> = pools.iter().filter(|pool| pool.is_for(online)).collect();
+        let fits = |pool: &Pool<'_>| (pool.width)(online) <= (pool.width)(usable.ceil() as usize);
+        let wide: Vec<&Pool<'_>> = by_machine.iter().copied().filter(|pool| !fits(pool)).collect();
         match (by_machine.is_empty(), wide.is_empty(), &scene.situation.account) {
             (true, ..) => Looked::DoesNotApply,
             (_, true, _) => Looked::Fine,
             (_, _, None) => Looked::needs_account(&ABOUT),
-            (_, _, Some(account)) => Looked::of(
-                wide.into_iter().filter_map(|workers| cause(scene, account, workers, usable)).collect(),
-            ),
+            (_, _, Some(account)) => {
+                let workers = together(&wide, online);
+                let causes = workers.values().filter_map(|workers| cause(scene, account, workers, usable));
+                Looked::of(causes.collect())
+            }
         }
     }
 }
@@ -125,43 +152,92 @@ fn usable(scene: &Scene<'_>) -> f64 {
     let seen = scene.situation.observation.quotas.iter().filter(|quota| quota.party == Party::Server);
     let read = scene.situation.server.processes.iter().filter_map(|process| process.cpu_quota.as_ref());
     let quotas = seen.map(|quota| quota.cpus).chain(read.map(|quota| quota.cpus));
-    quotas.filter(|cpus| *cpus > 0.0).fold(scene.allowed().len() as f64, f64::min)
+    quotas.filter(|cpus| *cpus > 0.0).fold(scene.allowed_to_working().len() as f64, f64::min)
 }
 
-/// The workers of each recognised runtime.
-fn workers<'a>(scene: &'a Scene<'_>) -> Vec<Workers<'a>> {
+/// The workers of each recognised runtime of each process.
+fn pools<'a>(scene: &'a Scene<'_>) -> Vec<Pool<'a>> {
     let accounts: &[ThreadAccount] =
         scene.situation.account.as_ref().map(|account| account.threads.as_slice()).unwrap_or_default();
-    let mut names: BTreeMap<u32, &str> =
-        scene.situation.server.threads().map(|thread| (thread.tid, thread.comm.as_str())).collect();
-    names.extend(accounts.iter().map(|thread| (thread.tid, thread.comm.as_str())));
-    let mut found: Vec<Workers<'a>> = Vec::new();
-    for of in THREADS {
-        let is = |comm: &str| of.names.iter().any(|name| name.is(comm));
-        let count = names.values().filter(|comm| is(comm)).count();
-        let threads = accounts.iter().filter(|thread| is(&thread.comm)).collect();
-        found.push(Workers { runtime: of.runtime, setting: of.setting, width: of.width, count, threads });
+    let mut found = pools_of_threads(scene, accounts);
+    found.extend(pools_of_processes(scene, accounts));
+    found
+}
+
+fn pools_of_threads<'a>(scene: &Scene<'_>, accounts: &'a [ThreadAccount]) -> Vec<Pool<'a>> {
+    let mut names: BTreeMap<u32, (u32, &str)> = BTreeMap::new();
+    for process in &scene.situation.server.processes {
+        names.extend(process.threads.iter().map(|thread| (thread.tid, (process.pid, thread.comm.as_str()))));
     }
+    names.extend(accounts.iter().map(|thread| (thread.tid, (thread.pid, thread.comm.as_str()))));
+    let mut found = Vec::new();
+    for Threads { runtime, names: known, width, setting } in THREADS {
+        let is = |comm: &str| known.iter().any(|name| name.is(comm));
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for (pid, comm) in names.values() {
+            if is(comm) {
+                *counts.entry(*pid).or_default() += 1;
+            }
+        }
+        for (pid, count) in counts {
+            let threads = accounts.iter().filter(|thread| thread.pid == pid && is(&thread.comm)).collect();
+            found.push(Pool { runtime, setting, width: *width, count, helpers: 0, threads });
+        }
+    }
+    found
+}
+
+fn pools_of_processes<'a>(scene: &Scene<'_>, accounts: &'a [ThreadAccount]) -> Vec<Pool<'a>> {
     let processes = &scene.situation.server.processes;
+    let threshold = working_threshold(accounts.iter().map(active_ns));
+    let works = |pid: u32| accounts.iter().any(|thread| thread.pid == pid && active_ns(thread) >= threshold);
+    let mut found = Vec::new();
     for (program, setting) in PROCESSES {
         let named = || processes.iter().filter(|process| process.comm == *program);
-        let is_worker = |ppid: u32| named().any(|process| process.pid == ppid);
-        let pids: Vec<u32> =
-            named().filter(|process| is_worker(process.ppid)).map(|process| process.pid).collect();
-        let threads = accounts.iter().filter(|thread| pids.contains(&thread.pid)).collect();
-        found.push(Workers { runtime: program, setting, width: |cpus| cpus, count: pids.len(), threads });
+        for master in named() {
+            let children = named().filter(|process| process.ppid == master.pid);
+            let pids: Vec<u32> = children.map(|process| process.pid).collect();
+            if pids.is_empty() {
+                continue;
+            }
+            let helpers = pids.iter().filter(|pid| !works(**pid)).count().min(HELPERS);
+            let threads = accounts.iter().filter(|thread| pids.contains(&thread.pid)).collect();
+            let count = pids.len();
+            found.push(Pool { runtime: program, setting, width: |cpus| cpus, count, helpers, threads });
+        }
     }
-    found.retain(|workers| workers.count > 0);
     found
+}
+
+/// Those that are as wide as the machine, by runtime.
+fn together<'a>(wide: &[&Pool<'a>], online: usize) -> BTreeMap<&'static str, Workers<'a>> {
+    let mut by_runtime: BTreeMap<&'static str, Workers<'a>> = BTreeMap::new();
+    for pool in wide {
+        let count = (pool.width)(online);
+        let workers = by_runtime.entry(pool.runtime).or_insert_with(|| Workers {
+            runtime: pool.runtime,
+            setting: pool.setting,
+            runtimes: 0,
+            count,
+            is_in_doubt: false,
+            threads: Vec::new(),
+        });
+        workers.runtimes += 1;
+        workers.is_in_doubt |= pool.helpers > 0;
+        workers.threads.extend(&pool.threads);
+    }
+    by_runtime
+}
+
+/// Time in which a thread wanted a CPU, ns.
+fn active_ns(thread: &ThreadAccount) -> f64 {
+    thread.had_ns().saturating_add(thread.kept_off_ns()) as f64
 }
 
 /// A cause if more workers are at work than the server may run at once, and if that costs time.
 fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f64) -> Option<Cause> {
-    let active = |thread: &ThreadAccount| thread.had_ns().saturating_add(thread.kept_off_ns()) as f64;
-    let all_ns: f64 = account.threads.iter().map(active).sum();
-    let at_work =
-        workers.threads.iter().filter(|thread| active(thread) >= WORKS * all_ns && active(thread) > 0.0);
-    let at_work = at_work.count();
+    let threshold = working_threshold(account.threads.iter().map(active_ns));
+    let at_work = workers.threads.iter().filter(|thread| active_ns(thread) >= threshold).count();
     let is_worker = |tid: u32| workers.threads.iter().any(|thread| thread.tid == tid);
     let took = account.tasks.iter().filter(|task| task.of_target && is_worker(task.tid));
     let took = scene.time.share(took.map(|task| task.took.total_ns as f64).sum());
@@ -173,30 +249,44 @@ fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f6
     }
     let (online, fits) = (scene.situation.online().len(), usable.ceil() as usize);
     let claim = format!(
-        "{} has {} workers, sized to the machine's {online} {}, but the server may use {}: they {}",
-        workers.runtime,
-        workers.count,
+        "{}, sized to the machine's {online} {}, but the server may use {}: they {}",
+        has_workers(workers),
         plural("CPU", online),
         shown(usable),
         if by_quota { "use up its quota together" } else { "wait for each other" }
     );
-    let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+    let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
         .because(format!(
             "{at_work} of them are at work; a thread waited while a worker had its CPU for {} of the server's time, and they were throttled for {}",
             percent(took),
             percent(throttled)
         ))
-        .figure("workers", workers.count as f64)
+        .figure("workers", (workers.runtimes * workers.count) as f64)
         .figure("workers_at_work", at_work as f64)
         .figure("usable_cpus", usable)
         .figure("waited_share", took)
         .figure("throttled_share", throttled);
+    if workers.is_in_doubt {
+        cause = cause.because(format!(
+            "some of its processes are idle: the manager of a cache looks like a worker, so the number may have been configured ({})",
+            workers.setting
+        ));
+    }
     let words = format!(
         "Start it for {fits} {} ({}), or let it use as many CPUs as it has workers",
         plural("CPU", fits),
         workers.setting
     );
     Some(cause.remedy(Remedy::by_hand(words)))
+}
+
+/// `JVM has 8 workers`, `Each of 2 instances of JVM has 8 workers`.
+fn has_workers(workers: &Workers<'_>) -> String {
+    let Workers { runtime, runtimes, count, .. } = workers;
+    match runtimes {
+        1 => format!("{runtime} has {count} workers"),
+        _ => format!("Each of {runtimes} instances of {runtime} has {count} workers"),
+    }
 }
 
 /// `2`, `1.5`.
@@ -316,6 +406,41 @@ mod tests {
         assert!(matches!(look(&seen), Looked::Found(_)));
         seen.server.processes.pop();
         assert_eq!(look(&seen), Looked::DoesNotApply, "three were configured");
+    }
+
+    /// The same threads, of two processes in turns.
+    fn of_two_processes(mut seen: Situation) -> Situation {
+        for thread in &mut seen.account.as_mut().unwrap().threads {
+            thread.pid = 100 + thread.tid % 2;
+        }
+        seen
+    }
+
+    #[test]
+    fn each_process_is_a_runtime_of_its_own() {
+        assert_eq!(look(&of_two_processes(named(&SCHEDULERS))), Looked::DoesNotApply, "half the width each");
+        let names: Vec<&str> = SCHEDULERS.iter().flat_map(|name| [*name, *name]).collect();
+        let Looked::Found(causes) = look(&of_two_processes(named(&names))) else { panic!("not found") };
+        let claim = &causes[0].claim;
+        assert!(claim.starts_with("Each of 2 instances of Erlang has 4 workers, sized"), "{claim}");
+        assert_eq!(causes.len(), 1);
+    }
+
+    #[test]
+    fn an_idle_process_of_nginx_may_be_none_of_its_workers() {
+        let mut seen = named(&["nginx"; 6]);
+        let process = |pid, ppid| Process { pid, ppid, comm: "nginx".into(), ..Process::default() };
+        let own = seen.server.processes[0].threads.clone();
+        seen.server.processes = vec![Process { threads: own, ..process(200, 1) }];
+        seen.server.processes.extend((201..206).map(|pid| process(pid, 200)));
+        let threads = &mut seen.account.as_mut().unwrap().threads;
+        threads.iter_mut().for_each(|thread| thread.pid = thread.tid);
+        assert_eq!(look(&seen), Looked::DoesNotApply, "five work: so many were configured");
+        let manager = &mut seen.account.as_mut().unwrap().threads[5];
+        (manager.on_cpu, manager.preempted) = (Stretches::default(), Stretches::default());
+        let Looked::Found(causes) = look(&seen) else { panic!("not found") };
+        assert!(causes[0].claim.starts_with("nginx has 4 workers"), "{causes:?}");
+        assert!(causes[0].evidence[1].contains("manager of a cache"), "{causes:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use machine::{CpuSet, Missing};
 use probe::account::Source;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::interrupt_lines::{can_take_interrupts, own_line};
 use crate::diagnosis::rules::{About, Costs, Looked, OwnWork, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
 
@@ -33,8 +34,9 @@ static ABOUT: About = About {
            moving interrupts changes nothing. What distinguishes them: the interfaces through which packets came, the segments that the \
            server's own network namespace sent, the interrupts of the card, and, for RPS, the function-call interrupts with which another \
            CPU asks for the work (softnet_stat). A run without such an interrupt, while the server has the CPU, comes from what it sends to \
-           local processes. Where both kinds occur, only an upper bound of the cost of steering is known, and the cause is possible. Where \
-           to look next: the card's queues and interrupts (pinwise map), rps_cpus of the interface.",
+           local processes. Where both kinds occur, only an upper bound of the cost of steering is known, and the cause is possible; so it is \
+           where lines interrupt whose device is not seen from here, such as a card in another network namespace. Where to \
+           look next: the card's queues and interrupts (pinwise map), rps_cpus of the interface.",
 };
 
 impl Rule for ReceiveWork {
@@ -89,12 +91,14 @@ fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
 
 /// Whether hardly any of it follows the line of a card: then whoever runs there has sent it, through virtual interfaces (veth, bridges,
 /// tunnels). Not by the names of interfaces, which are those of the server's network namespace: eth0 there is seldom the machine's. Not where
-/// the lines of a card are not known.
+/// the lines of a card are not known, or where lines of no device that is seen here interrupt as often: they may be those of a card in another
+/// network namespace (a function that was given to a container, or all cards where pinwise itself runs in one).
 fn is_sent_there(scene: &Scene<'_>, taken: &Taken, cards: &[(&Device, u64)]) -> bool {
     let are_known =
         cards.iter().all(|(card, _)| !card.irqs.is_empty()) && !scene.situation.machine.devices.is_empty();
     let follows: u64 = cards.iter().map(|(_, interrupts)| interrupts).sum();
-    are_known && (follows as f64) < POLLED * taken.count as f64
+    let least = POLLED * taken.count as f64;
+    are_known && (follows as f64) < least && (of_nobody(scene, taken) as f64) < least
 }
 
 /// Network interfaces with hardware behind them, each with its [`interrupts`].
@@ -109,6 +113,18 @@ fn interrupts(scene: &Scene<'_>, card: &Device, taken: &Taken) -> u64 {
     let lines = scene.situation.account.iter().flat_map(|account| &account.lines);
     let of_card = lines.filter(|line| card.irqs.contains(&line.irq) && taken.cpus.contains(line.cpu));
     of_card.map(|line| line.seen.took_count()).sum()
+}
+
+/// The same of lines whose device is not seen here; without those that each CPU has of its own.
+fn of_nobody(scene: &Scene<'_>, taken: &Taken) -> u64 {
+    let machine = &scene.situation.machine;
+    let lines = scene.situation.account.iter().flat_map(|account| &account.lines);
+    let of_nobody = lines.filter(|line| {
+        taken.cpus.contains(line.cpu)
+            && own_line(scene, line).is_none()
+            && machine.irq(line.irq).is_none_or(|known| known.devices.is_empty())
+    });
+    of_nobody.map(|line| line.seen.took_count()).sum()
 }
 
 /// Receive work that RPS hands over to the server's CPUs.
@@ -168,24 +184,21 @@ impl<'a> Steering<'a> {
 
     /// To have RPS hand them over to CPUs that the server does not use.
     fn elsewhere(&self, scene: &Scene<'_>) -> Remedy {
-        let spare = scene.spare();
-        let (mut words, cpus) = match spare.is_empty() {
-            true => ("Leave it where the packets arrive".to_string(), "none".to_string()),
-            false => {
-                let word = plural("CPU", spare.len());
-                (
-                    format!("Steer it to {word} {spare}, or leave it where the packets arrive"),
-                    spare.to_string(),
-                )
-            }
+        let spare = can_take_interrupts(scene);
+        let others: Vec<&str> = self.queues.iter().skip(1).map(|queue| queue.name.as_str()).collect();
+        let likewise = match others.is_empty() {
+            true => String::new(),
+            false => format!("; likewise {}", others.join(", ")),
         };
-        if let [_, others @ ..] = &self.queues[..]
-            && !others.is_empty()
-        {
-            let others: Vec<&str> = others.iter().map(|queue| queue.name.as_str()).collect();
-            words.push_str(&format!("; likewise {}", others.join(", ")));
+        let (device, queue) = (&self.device.name, &self.queues[0].name);
+        if spare.is_empty() {
+            return Remedy::by_hand(format!(
+                "Leave it where the packets arrive: write 0 to /sys/class/net/{device}/queues/{queue}/rps_cpus{likewise}"
+            ));
         }
-        Remedy::set(words, "rps-cpus", format!("{}/{}", self.device.name, self.queues[0].name), cpus)
+        let word = plural("CPU", spare.len());
+        let words = format!("Steer it to {word} {spare}, or leave it where the packets arrive{likewise}");
+        Remedy::set(words, "rps-cpus", format!("{device}/{queue}"), spare)
     }
 }
 
@@ -221,7 +234,7 @@ fn steered(scene: &Scene<'_>, taken: &Taken, handed: &Handed, share: f64) -> Cau
 
 /// To have the lines of a card served on CPUs that the server does not use.
 fn elsewhere(scene: &Scene<'_>) -> Remedy {
-    let spare = scene.spare();
+    let spare = can_take_interrupts(scene);
     Remedy::by_hand(match spare.is_empty() {
         true => "Keep a CPU for the card: place the server on the others".to_string(),
         false => format!(
@@ -385,6 +398,19 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_no_device_that_is_seen_may_be_a_cards_of_another_namespace() {
+        let mut seen = in_a_container(20_000);
+        seen.machine.devices[0].is_virtual = true;
+        seen.machine.irqs[0].devices.clear();
+        assert!(bound(&looked(&seen)).is_some());
+        let mut seldom = seen.clone();
+        seldom.account.as_mut().unwrap().lines[0].seen.on_target.count = 20;
+        assert!(matches!(looked(&seldom), Looked::OwnWork(_)));
+        seen.account.as_mut().unwrap().lines[0].name = Some("arch_timer".into());
+        assert!(matches!(looked(&seen), Looked::OwnWork(_)), "the CPU's own timer is no card's");
+    }
+
+    #[test]
     fn two_cards_that_are_polled_are_not_packets_between_processes() {
         let mut seen = in_a_container(200);
         assert!(bound(&looked(&in_a_container(200))).is_none(), "one alone interrupts too seldom");
@@ -415,6 +441,18 @@ mod tests {
         let remedy = &causes[0].remedies[0];
         assert!(remedy.words.ends_with("; likewise rx-2"), "{remedy:?}");
         assert!(format!("{remedy:?}").contains("eth0/rx-1"), "{remedy:?}");
+    }
+
+    #[test]
+    fn steering_is_switched_off_where_no_cpu_is_left_to_steer_to() {
+        let mut seen = steered_on_lo(24_400, 0);
+        let queue = Queue { name: "rx-0".into(), rps_cpus: Some(CpuSet::single(1)), ..Queue::default() };
+        seen.machine.devices = vec![Device { name: "eth0".into(), queues: vec![queue], ..Device::default() }];
+        seen.machine.kernel.isolated = Some(CpuSet::single(0));
+        let Looked::Found(causes) = looked(&seen) else { panic!("nothing is found") };
+        let remedy = &causes[0].remedies[0];
+        assert_eq!(remedy.setting, None, "the knob takes no word for no CPU");
+        assert!(remedy.words.ends_with("write 0 to /sys/class/net/eth0/queues/rx-0/rps_cpus"), "{remedy:?}");
     }
 
     #[test]

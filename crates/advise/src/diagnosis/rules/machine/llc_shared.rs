@@ -6,8 +6,8 @@ use machine::wording::{per_second, percent, plural};
 use machine::{CpuSet, Missing};
 use probe::Busy;
 
+use super::{LastLevel, is_another};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::last_level_caches::last_level_caches;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
@@ -31,9 +31,11 @@ static ABOUT: About = About {
            cache of the same node is idle: if they were separated, each would have a cache of its own. The kernel does not report who causes whose \
            misses, so the cause is only possible. A study with and without the neighbour decides, or the server's misses after the neighbour was \
            moved. It is reported only if misses were counted (PMU) and would take 5 % of the server's CPU time if nothing overlapped them: a server \
-           that does not miss loses nothing. Look-alikes: a machine with a single last-level cache; clients on the same cache, which gain from \
-           sharing it; an idle cache on another node, which is farther from memory (memory-node); a server on several caches; a busy hyper-thread, \
-           which is on the same core (smt-sibling). *Not verified on hardware.*",
+           that does not miss loses nothing. Look-alikes: a machine with a single last-level cache, or with private ones of level 2, behind which \
+           there may be one that the kernel does not list; CPUs whose last cache is of a lower level than that of others (LP-E cores), where the \
+           rule cannot tell; clients on the same cache, which gain from sharing it; an idle cache on another node, which is farther from memory \
+           (memory-node); one whose CPUs are isolated; a process of many threads that run elsewhere (what others had of the CPUs is counted, whose \
+           it was is not); a server on several caches; a busy hyper-thread, which is on the same core (smt-sibling). *Not verified on hardware.*",
 };
 
 impl Rule for LlcShared {
@@ -42,16 +44,20 @@ impl Rule for LlcShared {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let machine = &scene.situation.machine;
-        let caches = last_level_caches(machine, &scene.situation.online());
-        if caches.len() < 2 {
+        let last = LastLevel::of(scene);
+        if let Some(missing) = last.why_not(scene, &ABOUT) {
+            return Looked::CannotTell(missing);
+        }
+        if !last.are_several(scene) {
             return Looked::DoesNotApply;
         }
-        let mut own = caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty());
+        let mut own = last.caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty());
         let (Some(own), None) = (own.next(), own.next()) else { return Looked::Fine };
         let neighbours = neighbours(scene, own);
-        let busy: f64 = neighbours.iter().map(|busy| busy.cpus).sum();
-        let Some((idle, first)) = idle_cache(scene, &caches, own).zip(neighbours.first().copied()) else {
+        let in_all: f64 = neighbours.iter().map(|busy| busy.cpus).sum();
+        let busy = in_all.min(used_by_others(scene, own).unwrap_or(own.len() as f64));
+        let Some((idle, first)) = idle_cache(scene, &last.caches, own).zip(neighbours.first().copied())
+        else {
             return Looked::Fine;
         };
         if busy < BUSY_CPUS {
@@ -67,7 +73,8 @@ impl Rule for LlcShared {
         if share < MATTERS {
             return Looked::Fine;
         }
-        Looked::Found(vec![cause(scene, &Found { own, idle, first, busy, misses, share })])
+        let cause = cause(scene, &Found { own, idle, first, busy, misses, share });
+        Looked::Found(vec![last.remarked(scene, cause)])
     }
 }
 
@@ -89,14 +96,12 @@ fn cause(scene: &Scene<'_>, found: &Found<'_>) -> Cause {
         plural("CPU", own.len()),
         plural("CPU", idle.len())
     );
-    let words = format!(
-        "Move {} (process {}) to {} {idle}, and check whether the server's cache misses fall",
-        first.comm,
-        first.pid,
-        plural("CPU", idle.len())
-    );
+    let name = format!("{} (process {})", first.comm, first.pid);
     Cause::possible(ABOUT.id, Subject::Process { pid: first.pid }, claim)
-        .because(format!("{} (process {}) uses the most, {:.2} CPUs", first.comm, first.pid, first.cpus))
+        .because(format!(
+            "the first thread of {name} ran there last, and all its threads use {:.2} CPUs, here and elsewhere",
+            first.cpus
+        ))
         .because(format!(
             "the server misses in that cache {}: at {MISS_NS:.0} ns each, that is at most {} of its CPU time",
             per_second(per_s),
@@ -105,26 +110,45 @@ fn cause(scene: &Scene<'_>, found: &Found<'_>) -> Cause {
         .figure("others_cpus", *busy)
         .figure("cache_misses_per_s", per_s)
         .figure("misses_share_at_most", share.min(1.0))
-        .remedy(Remedy::set(words, "process-affinity", first.pid, idle))
+        .remedy(away(&name, first, idle))
+}
+
+/// To move a neighbour to the idle cache, if that has room for all that it does.
+fn away(name: &str, neighbour: &Busy, idle: &CpuSet) -> Remedy {
+    let cpus = format!("{} {idle}", plural("CPU", idle.len()));
+    if neighbour.cpus > idle.len() as f64 {
+        return Remedy::by_hand(format!(
+            "Keep {name} off the server's cache (knob process-affinity): it uses more CPUs than the idle one has ({cpus}), so that it needs others too"
+        ));
+    }
+    let words = format!("Move {name} to {cpus}, and check whether the server's cache misses fall");
+    Remedy::set(words, "process-affinity", neighbour.pid, idle)
+}
+
+/// How many CPUs of a cache others than the server used, its clients included; `None` where that is not known.
+fn used_by_others(scene: &Scene<'_>, cache: &CpuSet) -> Option<f64> {
+    let share = |cpu| scene.cpu(cpu).and_then(|seen| seen.share_of_online(seen.other_ns));
+    cache.iter().map(share).sum()
 }
 
 /// Other processes that were busy on these CPUs, the busiest first: neither the server, nor its clients, nor pinwise.
 fn neighbours<'a>(scene: &Scene<'a>, own: &CpuSet) -> Vec<&'a Busy> {
     let situation = scene.situation;
     let is_other = |busy: &&Busy| {
-        !situation.pids.contains(&busy.pid)
-            && !situation.server.processes.iter().any(|process| process.pid == busy.pid)
-            && situation.observer != Some(busy.pid)
+        is_another(situation, busy)
             && !situation.is_client(busy.pid)
             && busy.last_cpu.is_some_and(|cpu| own.contains(cpu))
     };
     situation.busy.iter().filter(is_other).collect()
 }
 
-/// A cache of the server's node whose CPUs were idle.
+/// A cache of the server's node whose CPUs were idle, and are not isolated for others.
 fn idle_cache<'a>(scene: &Scene<'_>, caches: &'a BTreeSet<CpuSet>, own: &CpuSet) -> Option<&'a CpuSet> {
     let node_of = |cpus: &CpuSet| scene.situation.machine.cpu(cpus.first()?)?.node;
-    caches.iter().filter(|cache| *cache != own && node_of(cache) == node_of(own)).find(|cache| {
+    let isolated = scene.situation.machine.isolated().unwrap_or_default();
+    let is_near = |cache: &&CpuSet| *cache != own && node_of(cache) == node_of(own);
+    let is_free = |cache: &&CpuSet| cache.intersection(&isolated).is_empty();
+    caches.iter().filter(is_near).filter(is_free).find(|cache| {
         let idle: Option<f64> = cache.iter().map(|cpu| scene.idle_share(cpu)).sum();
         idle.is_some_and(|idle| idle >= IDLE * cache.len() as f64)
     })
@@ -189,6 +213,25 @@ mod tests {
     }
 
     #[test]
+    fn a_process_whose_threads_run_elsewhere_is_not_said_to_use_more_cpus_than_there_are() {
+        let mut wide = beside_a_hog(1e6);
+        wide.busy[0].cpus = 6.0;
+        let Looked::Found(causes) = look(&wide) else { panic!("not found") };
+        assert!(causes[0].claim.starts_with("Other tasks use 1.0 of the CPUs"), "{causes:?}");
+        assert_eq!(causes[0].remedies[0].setting, None, "the idle cache has two CPUs");
+        let cpus = &mut wide.account.as_mut().unwrap().cpus;
+        (cpus[0].other_ns, cpus[0].idle_ns) = (0, SECOND);
+        assert_eq!(look(&wide), Looked::Fine, "nobody ran there");
+    }
+
+    #[test]
+    fn a_cache_whose_cpus_are_isolated_is_not_free() {
+        let mut seen = beside_a_hog(1e6);
+        seen.machine.kernel.isolated = Some(CpuSet::from_list("2-3").unwrap());
+        assert_eq!(look(&seen), Looked::Fine);
+    }
+
+    #[test]
     fn one_cache_a_busy_one_and_one_of_another_node_are_no_way_out() {
         let mut one = beside_a_hog(1e6);
         one.machine.caches[0].cpus = CpuSet::from_list("0-3").unwrap();
@@ -217,5 +260,15 @@ mod tests {
         assert_eq!(look(&unseen), Looked::Fine, "whether the other cache is idle is not known");
         let _ = look(&beside_a_hog(f64::INFINITY));
         let _ = look(&beside_a_hog(f64::NAN));
+    }
+
+    #[test]
+    fn a_cache_of_a_lower_level_is_no_place_to_move_to() {
+        let mut hybrid = beside_a_hog(1e6);
+        hybrid.machine.caches[1].level = 2;
+        assert_eq!(look(&hybrid), Looked::DoesNotApply, "CPUs 2 and 3 are LP-E cores");
+        hybrid.machine.caches[1].level = 3;
+        hybrid.machine.caches[0].level = 2;
+        assert!(matches!(look(&hybrid), Looked::CannotTell(_)), "it is on such cores itself");
     }
 }

@@ -6,8 +6,8 @@ use machine::wording::{per_second, plural};
 use machine::{CpuSet, Missing};
 use probe::account::{Account, Waker, WakerContext};
 
+use super::LastLevel;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::last_level_caches::last_level_caches;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
@@ -29,8 +29,9 @@ static ABOUT: About = About {
            one socket takes as long as from memory. It is not counted which wake-ups cross caches, and the cost is not seen, so the cause is only \
            possible: a study with the server within one cache and over all of them decides. Look-alikes: a server whose threads do not wake each \
            other, which gains from the room of several caches (wake-ups are counted by who caused them); one that wants more CPUs than a cache has; \
-           threads that the scheduler moves (migrations). If it was not counted who woke the threads, the rule cannot tell. *Not verified on \
-           hardware.*",
+           threads that the scheduler moves (migrations); private caches of level 2, behind which there may be one that the kernel does not list. \
+           If it was not counted who woke the threads, or the server runs on CPUs whose last cache is of a lower level than that of others (LP-E \
+           cores), the rule cannot tell. *Not verified on hardware.*",
 };
 
 impl Rule for LlcSplit {
@@ -39,13 +40,19 @@ impl Rule for LlcSplit {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let caches = last_level_caches(&scene.situation.machine, &scene.situation.online());
-        if caches.len() < 2 || scene.time.threads < 2 {
+        let last = LastLevel::of(scene);
+        if scene.time.threads < 2 {
+            return Looked::DoesNotApply;
+        }
+        if let Some(missing) = last.why_not(scene, &ABOUT) {
+            return Looked::CannotTell(missing);
+        }
+        if !last.are_several(scene) {
             return Looked::DoesNotApply;
         }
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
         let own: Vec<&CpuSet> =
-            caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty()).collect();
+            last.caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty()).collect();
         let wanted = scene.time.in_cpus(scene.time.active_ns());
         let has_room = |cache: &&&CpuSet| wanted <= ROOM * cache.len() as f64;
         let Some(roomy) = own.iter().filter(has_room).max_by_key(|cache| cache.len()) else {
@@ -65,7 +72,7 @@ impl Rule for LlcSplit {
         if per_s < MANY_PER_S {
             return Looked::Fine;
         }
-        Looked::Found(vec![cause(&own, roomy, wanted, per_s)])
+        Looked::Found(vec![last.remarked(scene, cause(&own, roomy, wanted, per_s))])
     }
 }
 
@@ -185,5 +192,41 @@ mod tests {
         let mut uncounted = split(20_000);
         uncounted.account.as_mut().unwrap().threads.iter_mut().for_each(|thread| thread.wakers.clear());
         assert!(matches!(look(&uncounted), Looked::CannotTell(_)));
+    }
+
+    #[test]
+    fn private_caches_are_no_split_where_another_level_may_lie_behind_them_or_a_hypervisor_made_them_up() {
+        let private = |level: u32, guest: Option<bool>| {
+            let mut seen = split(20_000);
+            let cache = |cpu| Cache { level, cpus: CpuSet::single(cpu), ..seen.machine.caches[0].clone() };
+            seen.machine.caches = (0..8).map(cache).collect();
+            seen.machine.virtualization.guest = guest;
+            look(&seen)
+        };
+        assert_eq!(private(2, Some(false)), Looked::DoesNotApply);
+        assert_eq!(private(3, Some(true)), Looked::DoesNotApply);
+        assert_eq!(private(3, Some(false)), Looked::Fine, "there are such, and none has room here");
+    }
+
+    #[test]
+    fn what_is_not_sure_of_caches_is_said() {
+        let mut guest = split(20_000);
+        guest.machine.virtualization.guest = Some(true);
+        let Looked::Found(causes) = look(&guest) else { panic!("not found") };
+        assert!(causes[0].evidence.iter().any(|line| line.contains("hypervisor presents")), "{causes:?}");
+        let mut flat = split(20_000);
+        flat.machine.caches.iter_mut().for_each(|cache| cache.level = 2);
+        let Looked::Found(causes) = look(&flat) else { panic!("not found") };
+        assert!(causes[0].evidence.iter().any(|line| line.contains("above level 2")), "{causes:?}");
+    }
+
+    #[test]
+    fn cpus_without_the_last_level_of_others_are_not_compared_with_those() {
+        let mut hybrid = split(20_000);
+        hybrid.machine.caches[1].level = 2;
+        let Looked::CannotTell(missing) = look(&hybrid) else { panic!("it runs on CPU 4, too") };
+        assert!(missing.why.contains("(4)") && missing.why.contains("level 3"), "{missing:?}");
+        hybrid.account.as_mut().unwrap().cpus[2].target_ns = 0;
+        assert_eq!(look(&hybrid), Looked::DoesNotApply, "one cache of level 3");
     }
 }

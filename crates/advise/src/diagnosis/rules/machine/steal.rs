@@ -11,15 +11,16 @@ pub struct Steal;
 
 /// What can be done about it.
 pub(in crate::diagnosis) const REMEDY: &str =
-    "Ask for dedicated CPUs or another host: no setting of the guest changes it";
+    "Raise the guest's cap, if it has one (CPU credits, vCPU quota); else ask for dedicated CPUs";
 
 static ABOUT: About = About {
     id: "steal",
     title: "steal",
     costs: Costs::OwnTime,
-    docs: "In a guest, the hypervisor ran something else on a CPU that the server had (steal). The guest's kernel sees this only as a difference \
-           between two clocks and charges it to whatever was running, so the server seems to be slow for reasons of its own. No setting of the guest \
-           changes it. Look-alike: a busy hyper-thread of the host, which no guest can see.",
+    docs: "In a guest, the hypervisor did not run a CPU although the server wanted it (steal): something else had the host's CPU, or the guest had \
+           used up what it may have (CPU credits, a quota of its vCPUs). The guest cannot distinguish the two. Its kernel sees steal only as a \
+           difference between two clocks and charges it to whatever was running, so the server seems to be slow for reasons of its own. No setting \
+           of the guest changes it. Look-alike: a busy hyper-thread of the host, which no guest can see.",
 };
 
 impl Rule for Steal {
@@ -32,7 +33,7 @@ impl Rule for Steal {
         if share < MATTERS {
             return Looked::Fine;
         }
-        let claim = "The hypervisor takes the server's CPUs away for other work (steal)";
+        let claim = "The hypervisor takes the server's CPUs away (steal)";
         let cause = Cause::seen(ABOUT.id, Subject::Machine, share, claim)
             .because(format!(
                 "{} of the time of {} {} was stolen",

@@ -2,7 +2,7 @@
 
 use machine::wording::{percent, things_per_second};
 
-use super::swap::is_full;
+use super::swap::{blocked_by_faults, is_full};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -19,7 +19,8 @@ static ABOUT: About = About {
     costs: Costs::Blocked,
     docs: "Page faults of the server have to read, and most of them not from swap: files that it maps, including its own program, do not stay in the \
            page cache. Near a memory limit, the cache is thrown out and read again (thrashing). Right after the server or the host has started, it \
-           is only warming up. Look-alikes: swap; reads and fsync by system call (blocked), which are not page faults.",
+           is only warming up. Look-alikes: swap; reads and fsync by system call (blocked), which are not page faults: a thread that is \
+           blocked much more often than it has such faults waits for those.",
 };
 
 impl Rule for PageCache {
@@ -43,6 +44,8 @@ impl Rule for PageCache {
         if paged_in.unwrap_or(0).saturating_mul(2) >= faults {
             return Looked::Fine;
         }
+        let cost = blocked_by_faults(scene).filter(|cost| *cost >= MATTERS);
+        let Some(cost) = cost else { return Looked::Fine };
         let full = scene.situation.memory.iter().find(|memory| is_full(memory));
         let (subject, claim, remedy) = match full {
             Some(memory) => (
@@ -62,7 +65,7 @@ impl Rule for PageCache {
                     .to_string(),
             ),
         };
-        let cause = Cause::seen(ABOUT.id, subject, share, claim)
+        let cause = Cause::seen(ABOUT.id, subject, cost, claim)
             .because(format!(
                 "blocked for {} of its time; {}, most of them not from swap",
                 percent(share),

@@ -2,6 +2,7 @@
 
 use machine::limits::memory_use::MemoryUse;
 use machine::wording::{percent, things_per_second};
+use probe::account::Stretches;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -11,6 +12,8 @@ use crate::diagnosis::scene::{MATTERS, Scene};
 pub struct Swap;
 
 const MIB: u64 = 1 << 20;
+/// Waits that a fault which has to read may bring with it, at most: for its page, for memory to put it in, for a lock.
+const WAITS_A_FAULT: f64 = 4.0;
 
 static ABOUT: About = About {
     id: "swap",
@@ -18,8 +21,8 @@ static ABOUT: About = About {
     costs: Costs::Blocked,
     docs: "The server touches memory that was swapped out and waits for the disk: it is blocked, its page faults have to read (major faults), and \
            pages come in from swap. Either the machine is short of memory, or the server's cgroup is at its limit while the machine has plenty. \
-           Look-alikes: files that are read again (page-cache), with major faults but no pages from swap; interrupts of the disk that holds the swap \
-           space, which are a consequence.",
+           Look-alikes: files that are read again (page-cache), with major faults but no pages from swap; a thread that is blocked much more often \
+           than it has such faults, in fsync or at a lock (blocked); interrupts of the disk that holds the swap space, which are a consequence.",
 };
 
 impl Rule for Swap {
@@ -48,6 +51,8 @@ impl Rule for Swap {
         if share < MATTERS || faults == 0 || from_swap.saturating_mul(2) < faults {
             return Looked::Fine;
         }
+        let cost = blocked_by_faults(scene).filter(|cost| *cost >= MATTERS);
+        let Some(cost) = cost else { return Looked::Fine };
         let per_s = scene.per_s(faults);
         let evidence = format!(
             "blocked for {} of the time in which it tried to run; {}",
@@ -56,19 +61,35 @@ impl Rule for Swap {
         );
         let full = scene.situation.memory.iter().find(|memory| is_full(memory));
         let cause = match full {
-            Some(memory) => of_limit(memory, share),
+            Some(memory) => of_limit(memory, cost),
             None if scene.situation.account_alone => {
                 let claim = "The server waits for memory from swap; it was not recorded whether its cgroup or the machine is short of it";
-                Cause::seen(ABOUT.id, Subject::Machine, share, claim)
+                Cause::seen(ABOUT.id, Subject::Machine, cost, claim)
             }
             None => {
                 let claim = "The server waits for memory from swap, and no limit of a cgroup is the reason: the machine is short of memory";
-                Cause::seen(ABOUT.id, Subject::Machine, share, claim)
+                Cause::seen(ABOUT.id, Subject::Machine, cost, claim)
                     .remedy(Remedy::by_hand("Give the machine more memory, or make the server keep less; find out who else uses memory"))
             }
         };
         Looked::Found(vec![cause.because(evidence).figure("major_faults_per_s", per_s)])
     }
+}
+
+/// Share of the server's time in which page faults that had to read blocked it, at most; `None` if it was blocked for something else most of the
+/// time: a thread that is blocked much more often than it has such faults waits in system calls.
+pub(super) fn blocked_by_faults(scene: &Scene<'_>) -> Option<f64> {
+    let threads = &scene.situation.account.as_ref()?.threads;
+    let known: Vec<(&Stretches, u64)> =
+        threads.iter().filter_map(|thread| Some((&thread.blocked, thread.major_faults?))).collect();
+    let all_ns: f64 = known.iter().map(|(blocked, _)| blocked.total_ns as f64).sum();
+    let by_faults_ns = known.iter().map(|(blocked, faults)| {
+        let of_waits = WAITS_A_FAULT * *faults as f64 / blocked.count.max(1) as f64;
+        blocked.total_ns as f64 * of_waits.min(1.0)
+    });
+    let by_faults_ns: f64 = by_faults_ns.sum();
+    let blocked_ns = scene.time.blocked_ns?;
+    (2.0 * by_faults_ns >= all_ns).then(|| scene.time.share(by_faults_ns.min(blocked_ns)))
 }
 
 /// How many pages one fault may bring in: the kernel reads 2^page-cluster at once, 8 by default (mm/swap_state.c).
@@ -119,4 +140,44 @@ fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
         .figure("limit_bytes", memory.limit_bytes as f64)
         .figure("swapped_bytes", swapped as f64)
         .remedy(Remedy::by_hand(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::diagnose;
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
+
+    /// What is named first of a server that is blocked for a fifth of its time in so many stretches, with so many major faults, while so many
+    /// pages come from swap.
+    fn named(stretches: u64, faults: u64, swapped_in: u64) -> String {
+        let mut seen = situation().blocked(SECOND / 5, faults).swapped_in(swapped_in);
+        seen.account.as_mut().unwrap().threads[0].blocked.count = stretches;
+        diagnose(&seen).causes[0].id.to_string()
+    }
+
+    #[test]
+    fn waits_of_a_log_are_not_charged_to_a_few_page_faults() {
+        assert_eq!(named(600, 1, 8), "blocked/server", "one page of swap, 600 waits");
+        assert_eq!(named(600, 12, 0), "blocked/server", "a few pages of files, 600 waits");
+    }
+
+    #[test]
+    fn a_fault_may_bring_a_few_waits() {
+        assert_eq!(named(600, 250, 1_000), "swap/machine");
+        assert_eq!(named(600, 250, 0), "page-cache/server");
+    }
+
+    #[test]
+    fn threads_are_told_apart_by_their_own_faults() {
+        let mut seen = situation().blocked(SECOND / 5, 500).swapped_in(1_000);
+        let threads = &mut seen.account.as_mut().unwrap().threads;
+        let mut log = threads[0].clone();
+        (log.tid, log.major_faults) = (101, Some(0));
+        (log.blocked.count, log.blocked.total_ns) = (600, SECOND / 10);
+        threads.push(log);
+        let scene = Scene::of(&seen).unwrap();
+        let expected = scene.time.share(SECOND as f64 / 5.0);
+        assert!(blocked_by_faults(&scene).is_some_and(|share| (share - expected).abs() < 1e-9));
+    }
 }

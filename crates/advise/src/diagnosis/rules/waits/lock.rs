@@ -70,7 +70,7 @@ impl Rule for Lock {
 /// Idle time of the CPUs that the server may use, in CPUs; if those are not known, of the CPUs on which it ran.
 fn idle_cpus(scene: &Scene<'_>) -> f64 {
     let is_known = !scene.situation.server.cpus().is_empty();
-    let cpus = if is_known { scene.allowed() } else { scene.time.cpus.clone() };
+    let cpus = if is_known { scene.allowed_to_working() } else { scene.time.cpus.clone() };
     scene.idle_cpus(&cpus).unwrap_or(0.0)
 }
 

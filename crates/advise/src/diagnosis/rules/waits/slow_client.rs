@@ -1,5 +1,6 @@
 //! The server waits for requests: its clients are the limit.
 
+use machine::Missing;
 use machine::wording::{percent, plural};
 use probe::account::SleepReason;
 use probe::{Busy, Party, Situation, TreeSeen};
@@ -26,7 +27,7 @@ static ABOUT: About = About {
     docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in flight: no \
            placement of the server makes it faster. Clients that wait for a CPU behind another process are named even if the server sleeps less: \
            from outside, they make it look slow. Look-alikes: a server that sleeps at a lock or in a timer of its own; clients on other hosts, which \
-           cannot be seen from here.",
+           cannot be seen from here: if most connections come from there, the rule says so and names nobody.",
 };
 
 impl Rule for SlowClient {
@@ -59,6 +60,11 @@ impl Rule for SlowClient {
             return Looked::Fine;
         }
         let in_flight: u64 = connections.peers.iter().map(|peer| peer.connections).sum();
+        if connections.from_elsewhere > in_flight {
+            let why =
+                "most of its connections come from elsewhere, and clients there cannot be seen from here";
+            return Looked::CannotTell(Missing::new(ABOUT.title, why));
+        }
         let Some(first) = connections.peers.first() else { return Looked::DoesNotApply };
         let who = match connections.peers.len() {
             1 => format!("Its client {} (process {})", first.comm, first.pid),
@@ -142,4 +148,39 @@ pub(crate) fn hog_beside_clients(situation: &Situation) -> Option<(&Busy, u32)> 
 
 fn sum(clients: &TreeSeen, of: fn(&probe::ThreadSeen) -> Option<u64>) -> f64 {
     clients.threads.iter().filter_map(of).sum::<u64>() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::processes::Peer;
+    use probe::ThreadSeen;
+
+    use super::*;
+    use crate::diagnosis::situation_builder::{SECOND, situation};
+
+    /// A server that mostly waits, with one connection of an idle process of this host and so many from elsewhere.
+    fn waiting(from_elsewhere: u64) -> Situation {
+        let mut seen = situation();
+        let thread = &mut seen.account.as_mut().unwrap().threads[0];
+        (thread.on_cpu.total_ns, thread.run_queue.total_ns) = (SECOND / 10, 0);
+        thread.asleep.total_ns = SECOND / 10 * 9;
+        let client = ThreadSeen { tid: 9, pid: 9, on_cpu_us: Some(100), ..ThreadSeen::default() };
+        seen.observation.beside.insert(Party::Load, TreeSeen { threads: vec![client], followed_us: 0 });
+        seen.connections.peers = vec![Peer { pid: 9, comm: "exporter".into(), connections: 1 }];
+        seen.connections.from_elsewhere = from_elsewhere;
+        seen
+    }
+
+    fn look(seen: &Situation) -> Looked {
+        SlowClient.examine(&Scene::of(seen).unwrap())
+    }
+
+    #[test]
+    fn a_client_here_is_not_blamed_where_most_are_elsewhere() {
+        let Looked::Found(causes) = look(&waiting(0)) else { panic!("not found") };
+        assert!(causes[0].claim.contains("exporter (process 9) sent few requests"), "{causes:?}");
+        assert!(matches!(look(&waiting(1)), Looked::Found(_)), "half of them");
+        let Looked::CannotTell(why) = look(&waiting(200)) else { panic!("it is blamed") };
+        assert!(why.why.contains("from elsewhere"), "{why:?}");
+    }
 }

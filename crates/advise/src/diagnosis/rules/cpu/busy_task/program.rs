@@ -5,12 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::wording::plural;
 
-use super::{Took, waited_for};
+use super::{Took, room_beside, waited_for};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::scene::{MATTERS, Scene};
 
 /// From this number of processes on they are added up.
 const AT_LEAST: usize = 2;
+/// Programs of which none matters by itself do so together from this share of the server's time on.
+const MANY: f64 = 0.1;
+/// So many of them are named.
+const NAMED: usize = 3;
 
 /// The processes of one name.
 #[derive(Default)]
@@ -23,17 +27,15 @@ struct Crowd<'a> {
     of_known_cgroup: usize,
 }
 
-/// One cause for each name whose processes matter together; those that matter by themselves are left out.
+/// One cause for each name whose processes matter together, and one for all other names, if they take much together. Processes that matter by
+/// themselves are left out.
 pub(super) fn causes(scene: &Scene<'_>, took: &BTreeMap<u32, Took<'_>>) -> Vec<Cause> {
     let mut by_name: BTreeMap<&str, Crowd<'_>> = BTreeMap::new();
     for took in took.values().filter(|took| scene.time.share(took.ns) < MATTERS) {
         let Some(worst) = took.worst else { continue };
         let crowd = by_name.entry(&worst.comm).or_default();
         crowd.processes += 1;
-        crowd.together.ns += took.ns;
-        crowd.together.slices = crowd.together.slices.saturating_add(took.slices);
-        crowd.together.preempted = crowd.together.preempted.saturating_add(took.preempted);
-        crowd.together.cpus = crowd.together.cpus.union(&took.cpus);
+        add(&mut crowd.together, took);
         if let Some(cgroup) = worst.cgroup.as_deref() {
             crowd.cgroups.insert(cgroup);
             crowd.of_known_cgroup += 1;
@@ -41,11 +43,40 @@ pub(super) fn causes(scene: &Scene<'_>, took: &BTreeMap<u32, Took<'_>>) -> Vec<C
     }
     let matters =
         |crowd: &Crowd<'_>| crowd.processes >= AT_LEAST && scene.time.share(crowd.together.ns) >= MATTERS;
-    by_name
-        .into_iter()
-        .filter(|(_, crowd)| matters(crowd))
-        .map(|(name, crowd)| cause(scene, name, &crowd))
-        .collect()
+    let (large, small): (Vec<_>, Vec<_>) = by_name.into_iter().partition(|(_, crowd)| matters(crowd));
+    let mut causes: Vec<Cause> = large.iter().map(|(name, crowd)| cause(scene, name, crowd)).collect();
+    causes.extend(of_all_others(scene, &small));
+    causes
+}
+
+fn add(sum: &mut Took<'_>, more: &Took<'_>) {
+    sum.ns += more.ns;
+    sum.slices = sum.slices.saturating_add(more.slices);
+    sum.preempted = sum.preempted.saturating_add(more.preempted);
+    sum.cpus = sum.cpus.union(&more.cpus);
+}
+
+/// Programs that each take little, if they take much together.
+fn of_all_others(scene: &Scene<'_>, small: &[(&str, Crowd<'_>)]) -> Option<Cause> {
+    let mut together = Took::default();
+    small.iter().for_each(|(_, crowd)| add(&mut together, &crowd.together));
+    if small.len() < AT_LEAST || scene.time.share(together.ns) < MANY {
+        return None;
+    }
+    let processes: usize = small.iter().map(|(_, crowd)| crowd.processes).sum();
+    let (word, cpus) = (plural("CPU", together.cpus.len()), &together.cpus);
+    let claim = format!(
+        "{processes} processes of {} programs, each of which takes little, run on {word} {cpus} while the server waits for them",
+        small.len()
+    );
+    let mut by_time: Vec<(&str, f64)> =
+        small.iter().map(|(name, crowd)| (*name, crowd.together.ns)).collect();
+    by_time.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let most: Vec<&str> = by_time.iter().take(NAMED).map(|(name, _)| *name).collect();
+    let cause = waited_for(scene, Subject::Machine, &together, claim, "them")
+        .because(format!("those that take most are {}", most.join(", ")))
+        .figure("processes", processes as f64);
+    Some(cause.remedy(elsewhere(scene, &together)))
 }
 
 fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
@@ -59,11 +90,15 @@ fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
     if let Some(where_they_are) = in_cgroup(crowd) {
         cause = cause.because(where_they_are);
     }
-    let spare = scene.spare().difference(&together.cpus);
-    cause.remedy(Remedy::by_hand(match spare.is_empty() {
+    cause.remedy(elsewhere(scene, together))
+}
+
+fn elsewhere(scene: &Scene<'_>, together: &Took<'_>) -> Remedy {
+    let room = room_beside(scene, &together.cpus);
+    Remedy::by_hand(match room.is_empty() {
         true => "Start them with the lowest weight: chrt --idle 0 COMMAND, or systemd-run -p CPUWeight=idle COMMAND".to_string(),
-        false => format!("Start them on {} {spare}, which the server does not use: taskset -c {spare} COMMAND", plural("CPU", spare.len())),
-    }))
+        false => format!("Start them on {} {room}, which the server does not use: taskset -c {room} COMMAND", plural("CPU", room.len())),
+    })
 }
 
 /// In words, the cgroup of all of them, or of all whose cgroup is known; `None` if they are in several or in the root cgroup, or if none is known.
@@ -116,6 +151,17 @@ mod tests {
             ids(&crowd(&["a", "b", "c", "d", "e"])).is_empty(),
             "five programs, each of which takes little"
         );
+    }
+
+    #[test]
+    fn many_programs_that_each_take_little_matter_together() {
+        let names: Vec<String> = (0..60).map(|nth| format!("job-{nth}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let seen = diagnose(&crowd(&names));
+        assert_eq!(seen.causes[0].id.to_string(), "busy-task/machine");
+        let claim = &seen.causes[0].claim;
+        assert!(claim.starts_with("60 processes of 60 programs, each of which takes little"), "{claim}");
+        assert!(!seen.ruled_out.contains(&"busy-task"));
     }
 
     #[test]
