@@ -26,6 +26,7 @@ mod power;
 mod question;
 mod quota;
 mod record;
+mod same_cpus;
 mod secondary_figures;
 mod standing;
 mod verdict;

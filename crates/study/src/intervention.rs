@@ -18,7 +18,7 @@ pub struct Prediction {
     pub reference: String,
     /// `Better`, `Worse` or `Equal`.
     pub expect: Verdict,
-    /// The prediction in words: "cpu 0 turns fast when the cause is taken away".
+    /// The prediction in words: "cpu 0 becomes faster when the cause is taken away".
     pub words: String,
 }
 
@@ -143,7 +143,7 @@ mod tests {
             arm: "moved".into(),
             reference: "found".into(),
             expect,
-            words: "turns fast".into(),
+            words: "becomes faster".into(),
         };
         Intervention {
             what: "a cause".into(),

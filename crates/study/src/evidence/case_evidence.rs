@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block_evidence::{of_arms, of_blocks};
 use super::{ArmStanding, Contrast, Evidence, Judgement, Outcome, Trust, Unjudged, Verdict};
-use super::{expectations, growth, notes, own_traffic_notes, secondary_figures, standing};
+use super::{expectations, growth, notes, own_traffic_notes, same_cpus, secondary_figures, standing};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::case::added_blocks::Added;
@@ -48,6 +48,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
         evidence = whole.fold(evidence, |so_far, added| with_added(so_far, study, trials, added));
     }
     evidence.notes.extend(notes::of_added(study, trials));
+    evidence.notes.extend(same_cpus::notes(&evidence, &study.arms, trials));
     evidence.harm = harm::of(study, trials);
     if evidence.harm.is_some() {
         let mut harmful = standing::of(&study.arms, trials);

@@ -110,7 +110,7 @@ impl Symmetry {
         let left_out = (Count::Exact(classes.len() as u128) != of).then(|| match chosen {
             Some(_) => format!("{} of {of} classes: {}", classes.len(), grain.words()),
             None => format!(
-                "all of {of} classes: even of whole nodes there are more than {most}, or none fits the sizes"
+                "none of {of} classes: even of whole nodes there are more than {most}, or none fits the sizes"
             ),
         });
         Listed { classes, grain, of, sets: self.sets(&sizes), left_out }
