@@ -428,62 +428,101 @@ fn a_service_is_started_otherwise_until_it_is_undone() {
     assert!(left.text("refused").contains("--confirm-within"), "{}", left.text("refused"));
 }
 
-/// A study of two choices of words in one block, three boots; what plays the boot loader; and a systemctl that says when it was to restart
-/// the machine, which ends a guest for good.
-const ACROSS_BOOTS: &str = "work_us = 20.0\n[budget]\nblocks = 1\nwindow_s = 0.2\nwarm_up_cap_s = 0.0\nattempts = 1\n\
-    [[factors]]\nkind = \"boot\"\nlevels = [{ words = \"\" }, { words = \"maxcpus=2\" }]\n";
-const UPDATE_GRUB: &str = "#!/bin/sh\nGRUB_CMDLINE_LINUX_DEFAULT=\n\
-    for file in /etc/default/grub.d/*.cfg; do [ -e $file ] && . $file; done\n\
-    echo $GRUB_CMDLINE_LINUX_DEFAULT > /root/cmdline\n";
-const SYSTEMCTL: &str =
-    "#!/bin/sh\n[ \"$1\" = reboot ] || exec /usr/bin/systemctl \"$@\"\necho restart >> /root/restarts\n";
+/// `make soak`: two boots of a whole Debian. What a study leaves for its next boot is tested without a boot in `across_boots` of the guests.
+mod soak {
+    use super::*;
 
-/// Two boots of a study that starts the machine again by itself: the second is begun with what the first one left, and nobody asks for
-/// anything there.
-#[test]
-#[ignore = "boots guests"]
-fn a_study_goes_on_by_itself_when_the_machine_is_up_again() {
-    // Files that are laid into a guest cannot be run before somebody says so.
-    let runnable = "chmod +x /usr/sbin/update-grub /usr/sbin/systemctl\n";
-    let file = |path: &str, text: &str| (path.to_string(), text.as_bytes().to_vec());
-    let stand_ins = [file("usr/sbin/update-grub", UPDATE_GRUB), file("usr/sbin/systemctl", SYSTEMCTL)];
-    let begun = [file("root/recipe.toml", ACROSS_BOOTS), file("etc/default/grub.d/kdump.cfg", "")];
-    let script = format!(
-        "{runnable}cd /root; code=0\n\
-         pinwise study recipe.toml -o /root/case --reboot 2> $OLDPWD/said || code=$?; [ $code = 7 ]\n\
-         [ \"$(cat restarts)\" = restart ]; rm restarts\n\
-         systemd-analyze verify /etc/systemd/system/pinwise-resume.service > $OLDPWD/verified 2>&1\n\
-         systemctl show --property=Wants --value multi-user.target > $OLDPWD/wants\n\
-         cd $OLDPWD; mkdir kept; cp -r --parents /etc/default/grub.d /etc/systemd/system/*pinwise* \
-           /etc/systemd/system/multi-user.target.d /var/lib/pinwise /root/case /root/cmdline kept/ 2> /dev/null || true\n"
-    );
-    let files: Vec<_> = stand_ins.iter().chain(&begun).cloned().collect();
-    let Some(first) = run_with("plain", &[], "", &files, &script) else { return };
-    assert!(text(&first, "said").contains("reboots it 3 times"), "{}", text(&first, "said"));
-    assert!(text(&first, "wants").contains("pinwise-resume.service"), "{}", text(&first, "wants"));
-    assert!(!text(&first, "verified").contains("pinwise-resume"), "{}", text(&first, "verified"));
+    /// A study of two choices of words in one block, three boots; what plays the boot loader; and a systemctl that says when it was to restart
+    /// the machine, which ends a guest for good.
+    const ACROSS_BOOTS: &str = "work_us = 20.0\n[budget]\nblocks = 1\nwindow_s = 0.2\nwarm_up_cap_s = 0.0\nattempts = 1\n\
+        [[factors]]\nkind = \"boot\"\nlevels = [{ words = \"\" }, { words = \"maxcpus=2\" }]\n";
+    const UPDATE_GRUB: &str = "#!/bin/sh\nGRUB_CMDLINE_LINUX_DEFAULT=\n\
+        for file in /etc/default/grub.d/*.cfg; do [ -e $file ] && . $file; done\n\
+        echo $GRUB_CMDLINE_LINUX_DEFAULT > /root/cmdline\n";
+    const SYSTEMCTL: &str =
+        "#!/bin/sh\n[ \"$1\" = reboot ] || exec /usr/bin/systemctl \"$@\"\necho restart >> /root/restarts\n";
 
-    let kept = first.files().join("kept");
-    let words = std::fs::read_to_string(kept.join("root/cmdline")).unwrap_or_default();
-    let ready = "[Unit]\nBefore=pinwise-resume.service\n[Service]\nType=oneshot\n\
-                 ExecStart=/bin/chmod +x /usr/sbin/update-grub /usr/sbin/systemctl\n";
-    let wanted = "[Unit]\nWants=ready.service\n";
-    let own = [
-        file("etc/systemd/system/ready.service", ready),
-        file("etc/systemd/system/multi-user.target.d/ready.conf", wanted),
-    ];
-    let files: Vec<_> = below(&kept, "").into_iter().chain(stand_ins).chain(own).collect();
-    let script = "until [ -e /root/restarts ]; do sleep 0.5; done\n\
-                  cp /root/case/trials.jsonl /root/case/boots.jsonl /var/lib/pinwise/boots.log .\n\
-                  pinwise status > status\n\
-                  pinwise undo > undone; ls /etc/systemd/system /etc/systemd/system/multi-user.target.d /etc/default/grub.d > left\n\
-                  pinwise status > nothing\n";
-    let Some(second) = run_with("plain", &[], words.trim(), &files, script) else { return };
-    assert!(text(&second, "boots.log").contains("1 of 3 boots are done"), "{}", text(&second, "boots.log"));
-    assert_eq!(text(&second, "boots.jsonl").lines().count(), 2);
-    assert!(text(&second, "trials.jsonl").lines().count() >= 1);
-    assert!(text(&second, "status").contains("restarts of the study"), "{}", text(&second, "status"));
-    let left = text(&second, "left");
-    assert!(!left.contains("pinwise"), "{left}\n{}", text(&second, "undone"));
-    assert!(text(&second, "nothing").contains("Nothing is changed"), "{}", text(&second, "nothing"));
+    /// Two boots of a study that starts the machine again by itself: the second is begun with what the first one left, and nobody asks for
+    /// anything there.
+    #[test]
+    #[ignore = "boots guests; run by `make soak`"]
+    fn a_study_goes_on_by_itself_when_the_machine_is_up_again() {
+        // Files that are laid into a guest cannot be run before somebody says so.
+        let runnable = "chmod +x /usr/sbin/update-grub /usr/sbin/systemctl\n";
+        let file = |path: &str, text: &str| (path.to_string(), text.as_bytes().to_vec());
+        let stand_ins = [file("usr/sbin/update-grub", UPDATE_GRUB), file("usr/sbin/systemctl", SYSTEMCTL)];
+        let begun = [file("root/recipe.toml", ACROSS_BOOTS), file("etc/default/grub.d/kdump.cfg", "")];
+        let script = format!(
+            "{runnable}cd /root; code=0\n\
+             pinwise study recipe.toml -o /root/case --reboot 2> $OLDPWD/said || code=$?; [ $code = 7 ]\n\
+             [ \"$(cat restarts)\" = restart ]; rm restarts\n\
+             systemd-analyze verify /etc/systemd/system/pinwise-resume.service > $OLDPWD/verified 2>&1\n\
+             systemctl show --property=Wants --value multi-user.target > $OLDPWD/wants\n\
+             cd $OLDPWD; mkdir kept; cp -r --parents /etc/default/grub.d /etc/systemd/system/*pinwise* \
+               /etc/systemd/system/multi-user.target.d /var/lib/pinwise /root/case /root/cmdline kept/ 2> /dev/null || true\n"
+        );
+        let files: Vec<_> = stand_ins.iter().chain(&begun).cloned().collect();
+        let Some(first) = run_with("plain", &[], "", &files, &script) else { return };
+        assert!(text(&first, "said").contains("reboots it 3 times"), "{}", text(&first, "said"));
+        assert!(text(&first, "wants").contains("pinwise-resume.service"), "{}", text(&first, "wants"));
+        assert!(!text(&first, "verified").contains("pinwise-resume"), "{}", text(&first, "verified"));
+
+        let kept = first.files().join("kept");
+        let words = std::fs::read_to_string(kept.join("root/cmdline")).unwrap_or_default();
+        let ready = "[Unit]\nBefore=pinwise-resume.service\n[Service]\nType=oneshot\n\
+                     ExecStart=/bin/chmod +x /usr/sbin/update-grub /usr/sbin/systemctl\n";
+        let wanted = "[Unit]\nWants=ready.service\n";
+        let own = [
+            file("etc/systemd/system/ready.service", ready),
+            file("etc/systemd/system/multi-user.target.d/ready.conf", wanted),
+        ];
+        let files: Vec<_> = below(&kept, "").into_iter().chain(stand_ins).chain(own).collect();
+        let script = "until [ -e /root/restarts ]; do sleep 0.5; done\n\
+                      cp /root/case/trials.jsonl /root/case/boots.jsonl /var/lib/pinwise/boots.log .\n\
+                      pinwise status > status\n\
+                      pinwise undo > undone; ls /etc/systemd/system /etc/systemd/system/multi-user.target.d /etc/default/grub.d > left\n\
+                      pinwise status > nothing\n";
+        let Some(second) = run_with("plain", &[], words.trim(), &files, script) else { return };
+        assert!(
+            text(&second, "boots.log").contains("1 of 3 boots are done"),
+            "{}",
+            text(&second, "boots.log")
+        );
+        assert_eq!(text(&second, "boots.jsonl").lines().count(), 2);
+        assert!(text(&second, "trials.jsonl").lines().count() >= 1);
+        assert!(text(&second, "status").contains("restarts of the study"), "{}", text(&second, "status"));
+        let left = text(&second, "left");
+        assert!(!left.contains("pinwise"), "{left}\n{}", text(&second, "undone"));
+        assert!(text(&second, "nothing").contains("Nothing is changed"), "{}", text(&second, "nothing"));
+    }
+
+    const RECORDER: &str = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../contrib/packages/systemd/pinwise-recorder.service"
+    ));
+
+    /// The packaged service of the recorder, in its sandbox: it records, what it recorded can be read, and it stops as one that ended well.
+    /// Without its quota, under which an emulated CPU checks the programs for minutes.
+    #[test]
+    #[ignore = "boots guests; run by `make soak`"]
+    fn the_recorder_records_in_its_sandbox() {
+        let unit = ("etc/systemd/system/pinwise-recorder.service".to_string(), RECORDER.as_bytes().to_vec());
+        let script = "sed -i \"s|/usr/bin/pinwise|$(command -v pinwise)|; /^CPUQuota=/d\" /etc/systemd/system/pinwise-recorder.service\n\
+                      systemctl daemon-reload; systemctl start pinwise-recorder\n\
+                      ring=/var/lib/pinwise/recorder/machine\n\
+                      recorded() { pinwise watch --replay $ring --format json > replayed 2> refused; }\n\
+                      n=0; until recorded && [ $(du -sk $ring | cut -f1) -ge 16 ]; do n=$((n + 1)); [ $n -le 60 ]; sleep 2; done\n\
+                      systemctl is-active pinwise-recorder > active\n\
+                      timeout 5 sh -c 'while :; do :; done' || true; sleep 2\n\
+                      systemctl stop pinwise-recorder; systemctl show --property=Result --value pinwise-recorder > result\n\
+                      journalctl --no-pager -u pinwise-recorder > journal 2>&1 || true\n\
+                      recorded; pinwise watch --replay $ring > text; stat -c %a $ring > mode; pinwise status > status\n";
+        let Some(outcome) = run_with("plain", &[], "", &[unit], script) else { return };
+        assert_eq!(text(&outcome, "active").trim(), "active", "{}", text(&outcome, "journal"));
+        assert_eq!(text(&outcome, "result").trim(), "success", "{}", text(&outcome, "journal"));
+        let sheet: Value = serde_json::from_str(&text(&outcome, "replayed")).unwrap();
+        assert!(sheet["cpus"].as_array().is_some_and(|rows| !rows.is_empty()), "{sheet:#}");
+        assert!(text(&outcome, "text").contains("sh "), "who computed is named: {}", text(&outcome, "text"));
+        assert!(text(&outcome, "status").contains("Nothing is changed"), "{}", text(&outcome, "status"));
+    }
 }

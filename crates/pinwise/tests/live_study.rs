@@ -14,10 +14,12 @@ fn figures_by_arm_are_shown_and_q_stops_it() {
         "{} study --cpus 0 --blocks 30 --window 0.2 --warm-up 0 --attempts 1 --anyway -o case",
         env!("CARGO_BIN_EXE_pinwise")
     );
-    // The pilot, and then a trial of each arm at least, also on a busy host.
-    let keys = "sleep 25; printf q; sleep 8";
+    let study = format!("{study}; code=$?; touch ended; exit $code");
+    // The pilot, and then a trial of each arm at least, also on a busy host. The terminal stays until the study has ended.
+    let waits = "waits() { for i in $(seq 600); do if eval \"$1\"; then return; fi; sleep 0.2; done; }";
+    let keys = "waits '[ $(cat case/trials.jsonl 2> /dev/null | wc -l) -ge 8 ]'; sleep 1; printf q; waits '[ -e ended ]'";
     let out = Command::new("sh")
-        .args(["-c", "eval \"($1)\" | script -qec \"$2\" /dev/null", "sh", keys, &study])
+        .args(["-c", &format!("{waits}; ({keys}) | script -qec \"$1\" /dev/null"), "sh", &study])
         .env("PINWISE_STATE_DIR", place.path().join("state"))
         .current_dir(place.path())
         .output()
