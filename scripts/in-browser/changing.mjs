@@ -31,7 +31,7 @@ const press = (page, name) => page.getByRole("button", { name, exact: true }).cl
 
 async function plan({ page }, { case: id, pid }) {
   await page.getByLabel("Case", { exact: true }).selectOption(id);
-  await page.getByLabel("Server it is for").fill(String(pid));
+  await page.getByLabel("Server that the plan is for").fill(String(pid));
   await press(page, "Plan and dry run");
   await page.locator("h2#plan").waitFor();
   const rows = await page.locator("section[aria-labelledby=plan] tbody tr").allInnerTexts();
@@ -39,7 +39,7 @@ async function plan({ page }, { case: id, pid }) {
 }
 
 async function apply({ page }, withinS) {
-  await page.getByLabel("Take it back unless confirmed within, s").fill(String(withinS));
+  await page.getByLabel("Undo unless confirmed within (s)").fill(String(withinS));
   await press(page, "Apply");
   await page.locator(".waiting-box").waitFor();
 }

@@ -220,6 +220,7 @@ fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
             ("device-interrupts", Subject::Irq { irq }) => {
                 rules::interrupts::device_interrupts::is_disk(scene, *irq)
             }
+            ("device-interrupts", Subject::Disk { .. }) => true,
             ("softirqs", Subject::Interrupt { source }) => source == "softirq_block",
             _ => false,
         };

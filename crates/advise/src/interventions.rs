@@ -126,7 +126,7 @@ pub fn timer_imitated(facts: &Facts, slow: u32, good: u32, rate_per_s: f64) -> O
             arm: imitated,
             reference: as_found,
             expect: Verdict::Worse,
-            words: format!("CPU {good} turns slow when as many timer interrupts are made there"),
+            words: format!("CPU {good} becomes slower when as many timer interrupts are made there"),
         }],
     })
 }
@@ -147,7 +147,7 @@ enum State {
     Moved,
 }
 
-/// Server on the slow and on the good CPU, cause as found and moved: the slow one must turn fast, the good one slow.
+/// Server on the slow and on the good CPU, cause as found and moved: the slow one must become faster, the good one slower.
 fn four_arms(
     facts: &Facts,
     slow: u32,
@@ -178,9 +178,13 @@ fn four_arms(
             prediction(
                 slow,
                 Verdict::Better,
-                format!("CPU {slow} turns fast when the cause is taken away from it"),
+                format!("CPU {slow} becomes faster when the cause is taken away from it"),
             ),
-            prediction(good, Verdict::Worse, format!("CPU {good} turns slow when the cause is moved to it")),
+            prediction(
+                good,
+                Verdict::Worse,
+                format!("CPU {good} becomes slower when the cause is moved to it"),
+            ),
         ],
     })
 }

@@ -63,7 +63,7 @@ fn imitation(finding: &Finding, proof: &Proof) -> (Standing, String) {
     }
 }
 
-/// `CPU 0 turns fast when ...: held (better, 2.05 times the reference)`.
+/// `CPU 0 becomes faster when ...: held (better, 2.05 times the reference)`.
 fn in_words(outcome: &Outcome) -> String {
     let words = &outcome.prediction.words;
     let Some(contrast) = &outcome.contrast else {

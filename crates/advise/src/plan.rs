@@ -16,22 +16,22 @@ use crate::{caveats, loss};
 /// What a case leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planning {
-    /// What is worth keeping; its settings may be none.
+    /// What is worth keeping; it may have no settings.
     pub plan: Plan,
-    /// What was left out, and why, a sentence each.
+    /// What was left out and why, one sentence each.
     pub left_out: Vec<String>,
 }
 
-/// The plan of a case: the placement that is better than the baseline, if one is, and the causes of slowness that were proved
-/// (or at least supported, where `also_supported`) moved out of its way.
+/// The plan of a case: the placement that is better than the baseline, if there is one, and settings that move the proved causes of
+/// slowness (with `also_supported`, the supported ones too) out of the server's way.
 ///
-/// Nothing is planned of a case whose controls failed.
+/// Nothing is planned from a case with too few blocks, or whose baseline differs from itself.
 pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planning {
     let mut planning = Planning { plan: Plan::default(), left_out: Vec::new() };
     if facts.evidence.trust != Trust::Sound {
         planning
             .left_out
-            .push("the controls of the study do not hold: nothing can be said about its placements".into());
+            .push("too few blocks, or the baseline differs from itself: no placement can be judged".into());
         return planning;
     }
     let best = best_placement(facts);
@@ -60,11 +60,11 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
         (None, _) => None,
     };
     planning.plan.purpose =
-        Some(format!("better {} by the study of {}", facts.evidence.metric, facts.study.recipe.title()));
+        Some(format!("better {} in the study of {}", facts.evidence.metric, facts.study.recipe.title()));
     planning
 }
 
-/// The gain of a placement, or of a cause that is moved, as it was measured. Causes that are moved beside a placement were not measured together
+/// The measured gain of a placement, or of moving a cause. Causes that are moved in addition to a placement were not measured together
 /// with it.
 fn predicted(facts: &Facts, contrast: &Contrast) -> Predicted {
     let (low, high) = contrast.interval.unzip();
@@ -77,7 +77,7 @@ fn predicted(facts: &Facts, contrast: &Contrast) -> Predicted {
     }
 }
 
-/// The arm that is better than the baseline, and by most.
+/// The arm that is better than the baseline by the most.
 pub(crate) fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     let evidence = &facts.evidence;
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
@@ -87,14 +87,14 @@ pub(crate) fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     Some((best, arm))
 }
 
-/// What the best arm sets beside the server's CPUs and the baseline does not; what no knob sets is left out, with the reason.
+/// Plans what the best arm sets, besides the server's CPUs, and the baseline does not. What no knob sets is left out, with the reason.
 fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
     let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
     let common = |setting: &Setting| baseline.is_some_and(|arm| arm.placement.settings.contains(setting));
     let trials = facts.trials.iter().map(|seen| &seen.trial).filter(|trial| trial.arm == arm.name);
     let stayed: BTreeSet<&str> =
         trials.flat_map(|trial| &trial.as_run.not_as_asked).map(String::as_str).collect();
-    // What the kernel did not let move was no part of what was measured.
+    // What the kernel refused to move was not part of what was measured.
     let refused = |setting: &Setting| {
         let object = format!("{}: ", setting.object());
         arm.placement.housekeeping.is_some() && stayed.iter().any(|line| line.starts_with(&object))
@@ -102,14 +102,14 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
     for setting in arm.placement.all_settings().filter(|setting| !common(setting) && !refused(setting)) {
         if is_of_the_trial(setting) {
             planning.left_out.push(format!(
-                "{} = {} of {}: it is in a network namespace of the trial's own; name your device",
+                "{} = {} in arm {}: the device exists only during a trial; name your own device",
                 setting.object(),
                 setting.value,
                 arm.name
             ));
             continue;
         }
-        // Where the baseline sets it too, that is what it was compared with.
+        // If the baseline sets it too, that value is what it was compared with.
         let of_baseline =
             baseline.and_then(|arm| arm.placement.settings.iter().find(|s| s.same_object(setting)));
         let before = of_baseline.or_else(|| facts.as_found.iter().find(|found| found.same_object(setting)));
@@ -125,25 +125,25 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
     boot_words(facts, contrast, arm, planning);
     if let Some(memory) = &arm.placement.memory {
         planning.left_out.push(format!(
-            "memory {memory} of {}: a server takes it at its start; for a systemd service write a setting of memory-policy",
+            "memory {memory} in arm {}: a memory policy takes effect when the server starts; for a systemd service, add a setting of memory-policy",
             arm.name
         ));
     }
     let beside = |other: &&Neighbour| baseline.is_none_or(|arm| !arm.placement.neighbours.contains(other));
     for neighbour in arm.placement.neighbours.iter().filter(beside) {
         planning.left_out.push(format!(
-            "'{}' on CPUs {} beside {}: what runs there is no knob",
+            "'{}' on CPUs {} in arm {}: no knob decides which other programs run",
             neighbour.command, neighbour.cpus, arm.name
         ));
     }
     for (key, value) in &arm.keys {
         planning
             .left_out
-            .push(format!("{key} = {value} of {}: it is a key of the study, and no knob", arm.name));
+            .push(format!("{key} = {value} in arm {}: it is a key of the recipe, not a knob", arm.name));
     }
 }
 
-/// The words that the best arm was booted with, where the baseline was not.
+/// Plans the boot parameters of the best arm, unless the baseline had the same.
 fn boot_words(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
     let words = &arm.placement.boot_words;
     let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
@@ -151,7 +151,7 @@ fn boot_words(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Plan
     if words == of_baseline {
         if !words.is_empty() {
             planning.left_out.push(format!(
-                "boot words '{}': {} was measured under them as the baseline was; a setting of {BOOT_PARAMETERS} keeps them",
+                "boot parameters '{}': {} was measured with them, as was the baseline; to keep them, add a setting of {BOOT_PARAMETERS}",
                 words.join(" "),
                 arm.name
             ));
@@ -160,7 +160,7 @@ fn boot_words(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Plan
     }
     if words.is_empty() {
         planning.left_out.push(format!(
-            "no boot words for {}: those of the baseline were the study's own, and the machine boots without them",
+            "no boot parameters for {}: those of the baseline were set by the study, and the machine boots without them anyway",
             arm.name
         ));
         return;
@@ -175,7 +175,7 @@ fn boot_words(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Plan
     });
 }
 
-/// Whether its target is there during a trial alone.
+/// Whether its target exists only during a trial.
 fn is_of_the_trial(setting: &Setting) -> bool {
     let namespace = setting.target.split_once(':').map(|(namespace, _)| namespace);
     NetnsPair::of_study().names.iter().any(|name| namespace == Some(name.as_str()))
@@ -196,7 +196,7 @@ fn pinned(facts: &Facts, (contrast, arm): (&Contrast, &Arm), cpus: &CpuSet) -> P
     }
 }
 
-/// `requests_per_s +12 % (+8.1 % to +15 %) against unpinned, in 16 blocks`, and what speaks against it.
+/// `requests_per_s +12 % (+8.1 % to +15 %) against unpinned, in 16 blocks`, followed by what speaks against it.
 fn in_words(facts: &Facts, contrast: &Contrast, arm: &Arm) -> String {
     let caveats = caveats::of(facts, arm);
     let caveats: String = caveats.iter().map(|caveat| format!("; {}", caveat.words())).collect();
@@ -209,20 +209,20 @@ fn in_words(facts: &Facts, contrast: &Contrast, arm: &Arm) -> String {
     )
 }
 
-/// A cause with the settings that take it away.
+/// A cause, with the settings that move it away.
 struct Movable {
     /// In a few words, for messages only.
     title: String,
     /// What is claimed, in one sentence.
     claim: String,
-    /// Whether it was proved, or is supported.
+    /// Whether it is proved, supported, and so on.
     standing: Standing,
-    /// How the proof came out.
+    /// The outcome of the proof.
     proof: Option<String>,
     /// CPUs of the server on which it costs time.
     near: Option<CpuSet>,
     moved: Vec<Setting>,
-    /// What its proof gained the server as it is now, as the baseline is; `None` where it was proved on another placement.
+    /// What its proof gained on the baseline, which is how the server runs now; `None` if it was proved on another placement.
     predicted: Option<Predicted>,
 }
 
@@ -239,7 +239,7 @@ impl Movable {
         }
     }
 
-    /// Of a claim about two arms; `None` where nothing moves it.
+    /// From a claim about two arms; `None` if nothing moves its cause.
     fn of_claim(facts: &Facts, claim: &Claim, explanation: &Explanation) -> Option<Self> {
         let intervention = claim.intervention.as_ref()?;
         let (costlier, _) = claim.costlier_first(&explanation.arm, &explanation.against);
@@ -257,7 +257,11 @@ impl Movable {
             title: proof_id(claim, &explanation.arm, &explanation.against),
             claim: claim.example.as_ref().map(|cause| cause.claim.clone()).unwrap_or_default(),
             standing,
-            proof: claim.proof.as_ref().map(|proof| format!("moved in {}, as predicted", proof.trials)),
+            proof: claim
+                .proof
+                .as_ref()
+                .filter(|proof| proof.holds())
+                .map(|proof| format!("moved in {}, as predicted", proof.trials)),
             near: arm.placement.server_cpus.clone(),
             moved: moved_settings(intervention),
             predicted: gain.filter(|_| arm.role == Role::Baseline).map(|contrast| predicted(facts, contrast)),
@@ -265,7 +269,7 @@ impl Movable {
     }
 }
 
-/// Claims about arms against the baseline, those that cost most first and each once.
+/// The claims about arms against the baseline, each once, the most costly first.
 fn claims(facts: &Facts) -> Vec<Movable> {
     let mut known: BTreeSet<(CauseId, String, String)> = BTreeSet::new();
     let mut all = Vec::new();
@@ -281,7 +285,8 @@ fn claims(facts: &Facts) -> Vec<Movable> {
     all
 }
 
-/// Plans the settings that take a cause away, unless they would bring it to the CPUs that the server is to have; whether they are planned.
+/// Plans the settings that move a cause away, unless, for example, they would move it to the CPUs that the server will have. Returns whether
+/// they are planned.
 fn causes(
     facts: &Facts,
     cause: Movable,
@@ -308,13 +313,15 @@ fn causes(
             CpuSet::from_list(&setting.value).is_ok_and(|value| !value.intersection(cpus).is_empty())
         });
         if is_left || comes_near {
-            planning.left_out.push(format!("{title}: the server goes to CPUs {cpus}, away from it"));
+            planning.left_out.push(format!(
+                "{title}: the server goes to CPUs {cpus}, which the cause leaves alone or would move to"
+            ));
             return false;
         }
     }
     if let Some(setting) = moved.iter().find(|setting| is_of_a_process(setting)) {
         planning.left_out.push(format!(
-            "{title}: a process has its number for as long as it runs; until then: pinwise apply --set {}:{}={}",
+            "{title}: a process number is only valid while the process runs; for now: pinwise apply --set {}:{}={}",
             setting.knob, setting.target, setting.value
         ));
         return false;
@@ -324,7 +331,7 @@ fn causes(
         known.any(|known| known.same_object(setting) && known != *setting)
     };
     if moved.iter().any(other) {
-        planning.left_out.push(format!("{title}: another cause asks for something else of the same setting"));
+        planning.left_out.push(format!("{title}: the plan already has another value for the same setting"));
         return false;
     }
     for setting in moved {
@@ -344,13 +351,13 @@ fn causes(
     true
 }
 
-/// Whether its target is a process by number.
+/// Whether its target is a process, given by its number.
 fn is_of_a_process(setting: &Setting) -> bool {
     let is_number = !setting.target.is_empty() && setting.target.bytes().all(|byte| byte.is_ascii_digit());
     is_number && knobs::find(&setting.knob).is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses)
 }
 
-/// The settings by which the arm whose slow CPU turned fast differs from the one as it was found.
+/// The settings in which the arm that is predicted to be better differs from its reference, which is as it was found.
 fn moved_settings(intervention: &Intervention) -> Vec<Setting> {
     let arm = |name: &str| intervention.arms.iter().find(|arm| arm.name == name);
     let better = intervention.predictions.iter().find(|prediction| prediction.expect == Verdict::Better);
@@ -420,8 +427,8 @@ mod tests {
         let near = CpuSet::single(1);
         assert_eq!(plan_of(Standing::Proved, irq, Some(&near)).0, 1, "the server stays, the cause goes");
         let away = CpuSet::single(2);
-        assert!(plan_of(Standing::Proved, irq, Some(&away)).1.contains("away from it"));
-        // A number of a process is another's tomorrow.
+        assert!(plan_of(Standing::Proved, irq, Some(&away)).1.contains("leaves alone"));
+        // A process number may be that of another process tomorrow.
         let hog = plan_of(Standing::Proved, ("process-affinity", "4711", "0"), None);
         assert!(hog.0 == 0 && hog.1.contains("pinwise apply --set process-affinity:4711=0"), "{hog:?}");
     }
@@ -452,7 +459,7 @@ mod tests {
         );
         let predicted = planning.plan.predicted.as_ref().unwrap();
         assert_eq!((predicted.ratio, predicted.low, predicted.high), (1.2, Some(1.15), Some(1.25)));
-        assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
+        assert!(planning.left_out.iter().any(|why| why.contains("leaves alone")), "{:?}", planning.left_out);
     }
 
     #[test]
@@ -486,7 +493,7 @@ mod tests {
         let [kept] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
         assert_eq!((kept.knob.as_str(), kept.target.as_str()), (BOOT_PARAMETERS, MACHINE));
         assert_eq!(kept.value, "nosmt mitigations=off");
-        // The same words in the baseline are no gain of this arm's.
+        // If the baseline has the same words, they are not what this arm gains by.
         let words =
             facts.study.arms.iter().find(|arm| arm.name == name).unwrap().placement.boot_words.clone();
         facts.study.arms.iter_mut().for_each(|arm| arm.placement.boot_words.clone_from(&words));

@@ -113,13 +113,8 @@ impl Hand {
     /// The same for an act that is part of a setting, by which it is known later.
     pub fn perform_for(&mut self, act: &Act, setting: Option<&Setting>) -> Result<Receipt, Fault> {
         if let Act::Launch { .. } = act {
-            let remedy = "this is a bug in pinwise: processes are started by Hand::launch";
-            return Err(Fault::new(
-                Class::Usage,
-                operation(act).object(),
-                "cannot be performed as a plain act",
-                remedy,
-            ));
+            let cause = "cannot be performed as a plain act: processes are started by Hand::launch";
+            return Err(Fault::new(Class::Usage, operation(act).object(), cause, machine::IS_A_BUG));
         }
         if let Act::HoldLatency { limit_us } = act {
             return self.hold_latency(act, *limit_us, setting);
@@ -382,7 +377,7 @@ fn nothing_done(act: &Act, fault: Fault) -> Fault {
 }
 
 fn lost(seq: u64) -> Fault {
-    Fault::new(Class::Storage, format!("act {seq}"), "is not in the ledger", "this is a bug in pinwise")
+    Fault::new(Class::Storage, format!("act {seq}"), "is not in the ledger", machine::IS_A_BUG)
 }
 
 impl std::fmt::Debug for Hand {

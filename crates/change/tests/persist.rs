@@ -184,7 +184,7 @@ fn all_is_kept_or_nothing_is_begun() {
     let applied = bench.apply(&plan, false);
     let fault = applied.fault.unwrap();
     assert_eq!((fault.class, applied.acts_in_force), (Class::No, 0));
-    assert!(fault.cause.contains("numbers anew") && fault.remedy.contains("--keep-going"), "{fault}");
+    assert!(fault.cause.contains("new numbers") && fault.remedy.contains("--keep-going"), "{fault}");
     assert_eq!(bench.files(), before);
     let applied = bench.apply(&plan, true);
     assert_eq!((applied.fault, applied.acts_in_force, applied.not_kept.len()), (None, 6, 1));

@@ -212,7 +212,7 @@ impl LoadHosts {
         let connection = self.connections[at].as_ref().ok_or_else(|| gone(&self.specs[at]))?;
         connection.clock().estimate(now_ns).ok_or_else(|| {
             let object = format!("host {}: clock", self.specs[at].name);
-            Fault::new(Class::WorkloadFailed, object, "was never compared", "this is a bug in pinwise")
+            Fault::new(Class::WorkloadFailed, object, "was never compared", machine::IS_A_BUG)
         })
     }
 

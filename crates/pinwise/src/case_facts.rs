@@ -16,7 +16,8 @@ pub fn read(dir: &Path) -> Result<Facts, Fault> {
     case.repairs.iter().for_each(|repair| note!("pinwise: {repair}"));
     let facts = Facts::read(&case)?;
     for absent in absent::of_files(&facts) {
-        let alike = if absent.alike > 0 { format!(" (and {} alike)", absent.alike) } else { String::new() };
+        let alike =
+            if absent.alike > 0 { format!(" (and {} more like it)", absent.alike) } else { String::new() };
         note!("pinwise: {}: {}: {}{alike}", dir.display(), absent.fact, absent.why);
     }
     Ok(facts)

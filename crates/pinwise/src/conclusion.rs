@@ -192,7 +192,8 @@ fn page(case: &Case, computed: &Computed) -> String {
         case_dir: case.dir().to_path_buf(),
     };
     for absent in absent::of_machine(&missing) {
-        let alike = if absent.alike > 0 { format!(" (and {} alike)", absent.alike) } else { String::new() };
+        let alike =
+            if absent.alike > 0 { format!(" (and {} more like it)", absent.alike) } else { String::new() };
         note!("pinwise: left out of the report: {}: {}{alike}", absent.fact, absent.why);
     }
     html::render(&view)

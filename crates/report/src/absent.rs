@@ -40,7 +40,7 @@ impl Absent {
     pub fn place(&self, of_trials: usize) -> String {
         let alike = match self.alike {
             0 => String::new(),
-            n => format!(" (and {n} alike)"),
+            n => format!(" (and {n} more like it)"),
         };
         match self.trials {
             _ if self.of == Of::Machine => format!("machine{alike}"),
@@ -222,7 +222,7 @@ mod tests {
         let found = of_machine(&missing);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].fact.as_str(), found[0].alike), ("/proc/1234/schedstat", 1));
-        assert_eq!(found[0].place(9), "machine (and 1 alike)");
+        assert_eq!(found[0].place(9), "machine (and 1 more like it)");
     }
 
     #[test]

@@ -17,7 +17,7 @@ const HERE: &str = "cause here";
 /// The intervention; `None` if no knob takes the cause away, or if the object to set ends with the trial.
 ///
 /// `costlier` is the arm that the claim costs more. Where the cause can be put onto CPUs and both arms pin the server to different ones, it
-/// is also brought to `cheaper`, which must turn slow: both directions.
+/// is also brought to `cheaper`, which must become slower: both directions.
 pub fn intervention(claim: &Claim, costlier: &Arm, cheaper: &Arm) -> Option<Intervention> {
     let setting = claim.example.as_ref()?.remedies.iter().find_map(|remedy| remedy.setting.clone())?;
     let there = cheaper.placement.server_cpus.clone().filter(|cpus| can_be_brought(&setting, costlier, cpus));
@@ -28,14 +28,14 @@ pub fn intervention(claim: &Claim, costlier: &Arm, cheaper: &Arm) -> Option<Inte
     };
     let mut arms = vec![with(costlier, AS_FOUND, None), with(costlier, AWAY, Some(&away))];
     let mut predictions =
-        vec![prediction(&arms[1], &arms[0], Verdict::Better, "turns fast when the cause is taken away")];
+        vec![prediction(&arms[1], &arms[0], Verdict::Better, "becomes faster when the cause is taken away")];
     if there.is_some() {
         let (found, here) = (with(cheaper, AS_FOUND, None), with(cheaper, HERE, Some(&away)));
         predictions.push(prediction(
             &here,
             &found,
             Verdict::Worse,
-            "turns slow when the cause is brought to it",
+            "becomes slower when the cause is brought to it",
         ));
         arms.extend([found, here]);
     }

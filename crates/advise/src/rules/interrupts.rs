@@ -46,8 +46,8 @@ static ABOUT: About = About {
     title: "interrupts take this CPU",
     docs: "Compares every row of /proc/interrupts on a slow CPU with the server there against the other CPUs with the \
           server there: numbered IRQs, timer, inter-processor. The excess rate times the cost of one interrupt predicts \
-          the loss. Proof: the IRQ (or the neighbour that arms the timer) is moved to a good CPU, which must turn slow \
-          while the slow one turns fast; a timer whose cause is not known is imitated on a good CPU. Function-call \
+          the loss. Proof: the IRQ (or the neighbour that arms the timer) is moved to a good CPU, which must become slower \
+          while the slow one becomes faster; a timer whose cause is not known is imitated on a good CPU. Function-call \
           interrupts that come with receive softirq work are left to that rule. Interrupts that announce a wake-up \
           (reschedule, function call) count only beyond the voluntary context switches of the server: it slept when those arrived.",
 };

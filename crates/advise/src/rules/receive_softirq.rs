@@ -37,8 +37,8 @@ static ABOUT: About = About {
     docs: "Compares softirq time (/proc/stat) and function-call interrupts (CAL: the way in which RPS hands packets over) on \
           a slow CPU with the server there against the other CPUs with the server there. The time that softirqs take \
           predicts the loss. The NET_RX count alone decides nothing: a slow server gets fewer packets, so it can be lower \
-          on the slow CPU. Proof: rps_cpus that point to the CPU are pointed to a good one, which must turn slow while \
-          the slow one turns fast.",
+          on the slow CPU. Proof: rps_cpus that point to the CPU are pointed to a good one, which must become slower \
+          while the slow one becomes faster.",
 };
 
 impl Rule for ReceiveSoftirq {

@@ -2,18 +2,18 @@
 
 use crate::{Act, Root};
 
-/// Where libvirt has the definitions of guests that last.
+/// Where libvirt keeps the definitions of persistent guests.
 const DEFINITIONS: &str = "/etc/libvirt/qemu";
 
-/// What keeps a setting that asks for `acts`.
+/// The acts that keep a setting whose own acts are `acts`.
 pub(super) fn acts(root: &Root, acts: &[Act]) -> Result<Vec<Act>, String> {
     acts.iter().map(|act| in_definition(root, act)).collect()
 }
 
 fn in_definition(root: &Root, act: &Act) -> Result<Act, String> {
     let Act::PinGuest { pin, cpus } = act else {
-        return Err("no file of the platform names a thread of a guest; set it where the guest is started, or run it \
-                    under libvirt, which keeps all but vhost threads"
+        return Err("no file of the platform can name a thread of a guest; set it where the guest is started, or run it \
+                    under libvirt, which keeps the settings of all but vhost threads"
             .into());
     };
     match root.exists(format!("{DEFINITIONS}/{}.xml", pin.name)) {

@@ -1,6 +1,6 @@
-//! Settings that are to outlive a reboot, as lines of the files in which the platform keeps such settings.
+//! Settings that must survive a reboot, as lines of the files in which the platform keeps such settings.
 //!
-//! Pure but for reading: what a setting asks for is taken from its knob's own acts, so that what is set now and what is kept
+//! Nothing is written here. What is kept for a setting is derived from its knob's own acts: what is set now and what is kept
 //! cannot differ.
 
 mod guest;
@@ -27,18 +27,18 @@ pub use unit::{anew, policy, rank};
 /// How settings are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// By the files that the platform reads by itself.
+    /// In files that the platform itself reads.
     Platform,
-    /// By a profile for tuned, which is what sets this machine.
+    /// In a tuned profile, for a machine that tuned manages.
     TunedProfile,
 }
 
-/// What is kept, and what cannot be.
+/// What is kept, and what cannot be kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keeping {
-    /// Acts that place one file each, or alter the definition of a guest.
+    /// Acts that place one file each, or change the definition of a guest.
     pub acts: Vec<Act>,
-    /// Settings that end with this boot, or with their process.
+    /// Settings that cannot be kept, each with the reason.
     pub not_kept: Vec<NotKept>,
 }
 
@@ -54,13 +54,13 @@ pub struct NotKept {
 
 /// How a setting is kept.
 enum Kept {
-    /// By lines of files.
+    /// As lines of files.
     Lines(Vec<Line>),
     /// By acts of its own.
     Acts(Vec<Act>),
 }
 
-/// How `settings`, which are in force, are kept for `session` on this machine. `purpose` is written into the files.
+/// How `settings` are kept for `session` on this machine. `purpose` is written into the files.
 pub fn kept(root: &Root, session: &str, purpose: &str, settings: &[Setting], manner: Manner) -> Keeping {
     let mut keeping = Keeping::default();
     let mut files: BTreeMap<PlatformFile, (Vec<String>, Vec<Setting>)> = BTreeMap::new();
@@ -98,13 +98,13 @@ fn lines(
     let knob = knobs::named(&setting.knob).map_err(|fault| fault.cause)?;
     let acts = knob.change(root, &setting.target, &setting.value).map_err(|fault| fault.to_string())?;
     if acts.is_empty() {
-        return Err("it is so without a write of pinwise's, so there is nothing to bring back".into());
+        return Err("it has this value without any write by pinwise, so there is nothing to restore".into());
     }
     if knobs::guest::is_one(knob) {
         return guest::acts(root, &acts).map(Kept::Acts);
     }
     let lines = match manner {
-        // Files that are read at each start already: boot parameters, how a unit is started.
+        // These are in files that outlive a reboot anyway: boot parameters, how a unit is started.
         _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. })) => {
             Ok(Vec::new())
         }
@@ -117,27 +117,27 @@ fn lines(
     lines.map(Kept::Lines)
 }
 
-/// The line for one write to a file of the kernel.
+/// The line that restores one write to a kernel file.
 fn by_platform(root: &Root, session: &str, act: &Act) -> Result<Line, String> {
     let (path, value, netns) = match act {
         Act::WriteFile { path, value, netns } => (path, value, netns),
         Act::SetEthtool { device, .. } => {
             return Err(format!(
-                "{device} is set up by the system's network configuration; name it there (systemd.link(5))"
+                "the system's network configuration sets up {device}; set it there (systemd.link(5))"
             ));
         }
         Act::SetIrqBan { .. } => return Err(tmpfiles::NUMBERS.into()),
         Act::HoldLatency { .. } => {
             return Err(
-                "a process holds it, which ends with this boot; a profile of tuned can (force_latency)"
+                "it lasts only while a process holds it; a tuned profile can set it at boot (force_latency)"
                     .into(),
             );
         }
-        _ => return Err("it is a setting of a process, which no file of the platform brings back".into()),
+        _ => return Err("it is a setting of a process, which no file of the platform restores".into()),
     };
     if let Some(netns) = netns {
         return Err(format!(
-            "network namespace {netns} is not made by the platform; set it where that is made"
+            "the platform does not create network namespace {netns}; set it where that is created"
         ));
     }
     let path = path.to_string_lossy();
@@ -146,7 +146,7 @@ fn by_platform(root: &Root, session: &str, act: &Act) -> Result<Line, String> {
         .unwrap_or_else(|| tmpfiles::line(root, session, &path, value))
 }
 
-/// The whole file.
+/// The text of the whole file.
 fn content(file: &PlatformFile, session: &str, purpose: &str, lines: &[String]) -> String {
     let purpose = purpose.replace(|letter: char| letter.is_control(), " ");
     let head = format!(

@@ -3,7 +3,7 @@ use crate::Tree;
 
 const SESSION: &str = "1763700000-4711";
 
-/// A machine that systemd runs, with a network card, a service and a user's process.
+/// A machine with systemd, a network card, a service and a user's process.
 fn tree() -> Tree {
     Tree::new()
         .file("/run/systemd/system/.keep", "")
@@ -114,11 +114,11 @@ fn what_ends_with_the_boot_is_reported_with_the_reason() {
     assert_eq!(keeping.acts, []);
     let why: Vec<&str> = keeping.not_kept.iter().map(|not_kept| not_kept.why.as_str()).collect();
     for (why, word) in why.iter().zip([
-        "numbers anew",
-        "session-3.scope is not a service",
+        "new numbers",
+        "session-3.scope is a scope, not a service",
         "99",
-        "process 703 is not set so",
-        "inside of a container",
+        "process 703 is not set to this value",
+        "is in a container",
         "no such knob",
     ]) {
         assert!(why.contains(word), "{why}");

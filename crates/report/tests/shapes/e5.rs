@@ -117,7 +117,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
             arm: "cpu 5".into(),
             reference: "cpu 7".into(),
             expect: Verdict::Better,
-            words: "CPU 5 turns fast when IRQ 85 is on CPU 7".into(),
+            words: "CPU 5 becomes faster when IRQ 85 is on CPU 7".into(),
         }],
         arms,
     };
@@ -205,7 +205,7 @@ pub fn proved(facts: &Facts) -> Vec<Finding> {
         trials: "proofs/0000".into(),
         outcomes: vec![outcome],
     });
-    first.proof_words = Some("CPU 5 turned fast when IRQ 85 was taken away".into());
+    first.proof_words = Some("CPU 5 became faster when IRQ 85 was taken away".into());
     first.standing = Standing::Proved;
     findings
 }

@@ -132,9 +132,9 @@ fn an_empty_case_says_that_nothing_is_measured() {
 
 #[test]
 fn without_observations_the_figures_stand_and_the_reason_is_told_once() {
-    let text = render(&others::unobserved(), &[], at(80));
+    let text = flat(&render(&others::unobserved(), &[], at(80)));
     assert!(
-        text.contains("/proc/1000/stat: Permission denied: run as root [every trial (and 69 alike)]"),
+        text.contains("/proc/1000/stat: Permission denied: run as root [every trial (and 69 more like it)]"),
         "{text}"
     );
     assert!(!text.contains("The baseline ran"), "{text}");
@@ -162,7 +162,7 @@ fn a_proof_is_told_with_what_came_out() {
     let facts = e5::facts();
     let text = flat(&render(&facts, &e5::proved(&facts), at(80)));
     assert!(text.contains("1. IRQ 85 (p7p1-rx-0) takes CPU 5 [proved]"), "{text}");
-    assert!(text.contains("turns fast when IRQ 85 is on CPU 7 - held: +31.0 % [+29.0, +33.0]"), "{text}");
+    assert!(text.contains("becomes faster when IRQ 85 is on CPU 7 - held: +31.0 % [+29.0, +33.0]"), "{text}");
 }
 
 #[test]

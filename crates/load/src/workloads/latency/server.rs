@@ -59,12 +59,8 @@ pub fn serve(options: &EchoOptions) -> Result<(), Fault> {
 }
 
 fn failed(object: &str, error: Errno) -> Fault {
-    Fault::new(
-        Class::WorkloadFailed,
-        object,
-        error,
-        "try again; if it fails again, this is a bug in pinwise; please report it",
-    )
+    let remedy = format!("try again; if it fails again, {}", machine::IS_A_BUG);
+    Fault::new(Class::WorkloadFailed, object, error, remedy)
 }
 
 /// Event data of what is no client; clients use their descriptor's number.

@@ -16,7 +16,7 @@ pub static KNOB: FileKnob = FileKnob {
         owner: "the boot parameter transparent_hugepage=, tuned ([vm] transparent_hugepages; profile \
                 network-latency: never), sysfsutils, start scripts of databases",
         owners: &[OwnerId::Tuned],
-        risk: "Holds for what is touched from now on: a server has to be started again to lose or get \
+        risk: "Holds for what is touched from now on: a server has to be restarted to lose or get \
                them. Each size may have a switch of its own since Linux 6.8. The kernel works \
                vm.min_free_kbytes out anew with each change and with undo: it may come to another figure \
                than at its start.",

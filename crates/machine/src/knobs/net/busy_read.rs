@@ -16,7 +16,7 @@ pub static KNOB: FileKnob = FileKnob {
         owner: "systemd-sysctl (sysctl.d), tuned (profile network-latency sets 50); a program's own \
                 SO_BUSY_POLL goes before it",
         owners: &[OwnerId::Tuned],
-        risk: "Sockets that are open already keep what they have, so a server has to be started again. CPU \
+        risk: "Sockets that are open already keep what they have, so a server has to be restarted. CPU \
                time and power go up.",
         may_set: MaySet::Root,
         source: "Documentation/admin-guide/sysctl/net.rst; socket(7), SO_BUSY_POLL",

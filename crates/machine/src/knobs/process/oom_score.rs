@@ -12,7 +12,7 @@ static ABOUT: About = About {
     id: "oom-score",
     title: "How ready the kernel is to end a process when memory is gone",
     docs: "Added to the share of memory, in thousandths, by which the OOM killer chooses. Lower for the server that must \
-           stay, higher for what may be started again.",
+           stay, higher for what may be restarted.",
     unit: "-1000 (never) to 1000 (first)",
     scope: "one process number; children that it starts later inherit it",
     owner: "the process itself (sshd, postgres, systemd-udevd), systemd (OOMScoreAdjust=), kubelet (by QoS class), container \

@@ -15,7 +15,7 @@ static ABOUT: About = About {
     title: "Memory nodes that a systemd service takes its memory from",
     docs: "bind keeps all of a server's memory on the nodes of its CPUs, and preferred does while there is some free; interleave \
            spreads it page by page, for the bandwidth of all nodes, where threads on every node use the same data. It takes \
-           effect when the service is started again, which pinwise leaves to you: systemctl restart UNIT. Memory of one that runs \
+           effect when the service is restarted, which pinwise leaves to you: systemctl restart UNIT. Memory of one that runs \
            is moved by process-memory-nodes. systemd has no weighted interleave: that is numactl --weighted-interleave in \
            unit-command, with the knob interleave-weight.",
     unit: "bind:NODES, interleave:NODES, preferred:NODE, local or default; NODES is a list such as 0-1",

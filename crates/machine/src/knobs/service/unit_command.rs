@@ -11,7 +11,7 @@ pub static KNOB: UnitDropIn = UnitDropIn {
         title: "Command that a systemd service is started with",
         docs: "For servers that take how many threads they run, and where, as arguments: redis-server --io-threads 4, memcached -t 4, \
                nginx -g 'worker_processes 4; worker_cpu_affinity auto;'. It stands in the place of the unit's own ExecStart=, \
-               so it names all of the command. It takes effect when the service is started again, which pinwise leaves to you: \
+               so it names all of the command. It takes effect when the service is restarted, which pinwise leaves to you: \
                systemctl restart UNIT.",
         unit: "the whole command: an absolute path and its arguments, as ExecStart= takes them",
         scope: "one service of systemd that runs, with or without .service",

@@ -11,7 +11,7 @@ pub static KNOB: UnitDropIn = UnitDropIn {
         title: "Environment that a systemd service is started with",
         docs: "Many servers take how many threads they run, and where, from their environment: GOMAXPROCS, GOMEMLIMIT, \
                ERL_FLAGS='+S 4:4 +sbt db', JAVA_TOOL_OPTIONS='-XX:ActiveProcessorCount=4', OMP_NUM_THREADS. It takes effect \
-               when the service is started again, which pinwise leaves to you: systemctl restart UNIT.",
+               when the service is restarted, which pinwise leaves to you: systemctl restart UNIT.",
         unit: "NAME=VALUE, several with blanks between; NAME=VALUE in quotes where VALUE has blanks: \"ERL_FLAGS=+S 4:4\"",
         scope: "one service of systemd that runs, with or without .service",
         owner: "the unit's own Environment= and EnvironmentFile=, which come later and win (EnvironmentFile=), the server's start \

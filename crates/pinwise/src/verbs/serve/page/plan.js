@@ -1,4 +1,4 @@
-// The plan of a case: asked for, shown with its reasons and its dry run, and put in force with a deadline.
+// The plan of a case: requested, shown with its reasons and its dry run, and applied with a deadline.
 import { get } from "./api.js";
 import { control, enable } from "./change_control.js";
 import { button, element, figure, row, section, table } from "./dom.js";
@@ -27,7 +27,7 @@ export function planForm(view, id, make) {
     () => get("/api/cases?q=", "the list of cases"),
     ({ cases }) => {
       const usable = (cases ?? []).filter(({ fault }) => !fault);
-      if (usable.length === 0) return element("p", {}, "There is no case to make a plan of.");
+      if (usable.length === 0) return element("p", {}, "There is no case to make a plan from.");
       const options = usable.map((one) => element("option", { value: one.id, selected: one.id === id }, nameOf(one.id)));
       const choice = element("select", { id: "of-case" }, options);
       const server = element("input", {
@@ -49,15 +49,15 @@ export function planForm(view, id, make) {
           { class: "ask", onsubmit: send },
           element("label", { for: "of-case" }, "Case"),
           choice,
-          element("label", { for: "of-server" }, "Server it is for"),
+          element("label", { for: "of-server" }, "Server that the plan is for"),
           server,
           go,
         ),
         element(
           "p",
           { class: "hint" },
-          "The server: a systemd unit, a process or its number, a cgroup or a container. ",
-          "Only plans that set something for it need it.",
+          "The server is a systemd unit, a process by name or number, a cgroup or a container. ",
+          "Only plans with a setting for the server need it.",
         ),
       ];
     },
@@ -65,7 +65,7 @@ export function planForm(view, id, make) {
   return place;
 }
 
-// The plan, and the button that puts it in force; `put` gets the seconds in which it has to be confirmed.
+// The plan, and the button that applies it; `put` gets the seconds within which it has to be confirmed.
 export function drawPlan(view, { plan, text, dry_run: dryRun, processes, good_for_s: goodForS }, put) {
   const { frame, body } = table("What it would do here", COLUMNS);
   const foreseen = dryRun?.settings ?? [];
@@ -118,13 +118,13 @@ export function drawPlan(view, { plan, text, dry_run: dryRun, processes, good_fo
       ? element(
           "p",
           { class: "warning" },
-          `${counted(barred, "setting")} cannot be made here, see above: an apply would take all of it back.`,
+          `${counted(barred, "setting")} cannot be made here (see above): an apply would fail and undo everything.`,
         )
       : null,
     element(
       "form",
       { class: "ask", onsubmit: send },
-      element("label", { for: "within" }, "Take it back unless confirmed within, s"),
+      element("label", { for: "within" }, "Undo unless confirmed within (s)"),
       within,
       go,
       button("Discard", () => view.plan.replaceChildren()),
@@ -133,7 +133,7 @@ export function drawPlan(view, { plan, text, dry_run: dryRun, processes, good_fo
   );
 }
 
-// After that time the server refuses the plan: it can no longer be applied, and why stands below.
+// After that time the server refuses the plan: it can no longer be applied, and the reason is shown below.
 function expire(view, goodForS, life, go) {
   clearTimeout(view.expiry);
   if (typeof goodForS !== "number") return;
@@ -146,9 +146,9 @@ function expire(view, goodForS, life, go) {
 }
 
 function predicted(one) {
-  if (!one) return element("p", { class: "hint" }, "What it brings was not measured as a whole.");
+  if (!one) return element("p", { class: "hint" }, "The gain of the plan as a whole was not measured.");
   const ends = typeof one.low === "number" && typeof one.high === "number" ? ` (${changes([one.low, one.high])})` : "";
-  return element("p", {}, `Expected: ${words(one.metric)} ${change(one.ratio)}${ends}, as the study measured it.`);
+  return element("p", {}, `Expected: ${words(one.metric)} ${change(one.ratio)}${ends}, as measured in the study.`);
 }
 
 function cells(one) {
@@ -158,10 +158,10 @@ function cells(one) {
   const done = one.fault
     ? problemBox(ofFault(one.fault, one.knob))
     : one.already
-      ? "nothing: it is so already"
+      ? "nothing: it has this value already"
       : element("ul", {}, acts);
   const owners = one.runs_here?.length
-    ? element("p", { class: "hint" }, `May be set anew by ${one.runs_here.join(", ")}.`)
+    ? element("p", { class: "hint" }, `May be overwritten by ${one.runs_here.join(", ")}.`)
     : null;
   const risk = one.risk ? element("p", { class: "hint" }, `Risk: ${one.risk}`) : null;
   return [
