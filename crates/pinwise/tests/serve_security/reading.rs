@@ -44,15 +44,16 @@ fn nothing_is_read_without_the_token() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let token = server.token.as_str();
-    let other = if token.starts_with('0') { "1" } else { "0" };
+    let first = if token.starts_with('0') { "1" } else { "0" };
+    let last = if token.ends_with('0') { "1" } else { "0" };
     let wrong = [
         String::new(),
         "Bearer".into(),
         "Bearer ".into(),
         token.to_string(),
         format!("Basic {token}"),
-        format!("Bearer {other}{}", &token[1..]),
-        format!("Bearer {}{other}", &token[..token.len() - 1]),
+        format!("Bearer {first}{}", &token[1..]),
+        format!("Bearer {}{last}", &token[..token.len() - 1]),
         format!("Bearer {}", &token[1..]),
         format!("Bearer {token}0"),
         format!("Bearer {token}{token}"),
