@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use machine::processes::Task;
 use machine::{CpuSet, FactId, Missing};
-use probe::account::{CpuAccount, FunctionKind, Source, ThreadAccount, working_threshold};
-use probe::{Party, Situation, TreeSeen};
+use probe::account::{CpuAccount, FunctionKind, Source, working_threshold};
+use probe::{Busy, Party, Situation, TreeSeen};
 
-use super::time::ServerTime;
+use super::time::{ServerTime, wanted_ns};
 
 /// A cost below this share of the time in which the server tried to go on is not reported, and no remedy is given for it.
 pub const MATTERS: f64 = 0.01;
@@ -57,9 +57,11 @@ impl<'a> Scene<'a> {
     /// The same of its threads that want CPUs: those that are hardly at work may use others, and do not.
     pub fn allowed_to_working(&self) -> CpuSet {
         let us = |of: Option<u64>| of.unwrap_or(0) as f64;
-        let wants = |thread: &ThreadAccount| thread.had_ns().saturating_add(thread.kept_off_ns()) as f64;
         let wanted: Vec<(u32, f64)> = match &self.situation.account {
-            Some(account) => account.threads.iter().map(|thread| (thread.tid, wants(thread))).collect(),
+            Some(account) => {
+                let counted = account.threads.iter();
+                counted.map(|thread| (thread.tid, wanted_ns(thread) as f64)).collect()
+            }
             None => {
                 let counted = self.situation.observation.threads.iter();
                 counted.map(|thread| (thread.tid, us(thread.on_cpu_us) + us(thread.waited_us))).collect()
@@ -74,6 +76,24 @@ impl<'a> Scene<'a> {
         let online = self.situation.online();
         let outside = online.difference(&self.allowed());
         if outside.is_empty() { online.difference(&self.time.cpus) } else { outside }
+    }
+
+    /// CPUs that were isolated at boot or by a cpuset: set apart for something else than what is not placed there.
+    pub fn isolated(&self) -> CpuSet {
+        self.situation.machine.isolated().unwrap_or_default()
+    }
+
+    /// CPUs for others than the server: those that it does not use and that are not isolated.
+    pub fn spare_for_others(&self) -> CpuSet {
+        self.spare().difference(&self.isolated())
+    }
+
+    /// Whether a process that was busy is neither one of the server's nor pinwise.
+    pub fn is_another(&self, busy: &Busy) -> bool {
+        let situation = self.situation;
+        !situation.pids.contains(&busy.pid)
+            && !situation.server.processes.iter().any(|process| process.pid == busy.pid)
+            && situation.observer != Some(busy.pid)
     }
 
     /// The record of a CPU.

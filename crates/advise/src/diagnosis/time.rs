@@ -207,9 +207,14 @@ fn asleep_for(threads: &[&ThreadAccount]) -> BTreeMap<SleepReason, f64> {
     if sums.keys().all(|reason| *reason == SleepReason::Unknown) { BTreeMap::new() } else { sums }
 }
 
+/// Time in which a thread wanted a CPU: on one, or kept from one, ns.
+pub(super) fn wanted_ns(thread: &ThreadAccount) -> u64 {
+    thread.had_ns().saturating_add(thread.kept_off_ns())
+}
+
 /// Time in which a thread tried to go on: on a CPU, kept from one, or blocked, ns.
 fn active_ns(thread: &ThreadAccount) -> u64 {
-    thread.had_ns().saturating_add(thread.kept_off_ns()).saturating_add(thread.blocked.total_ns)
+    wanted_ns(thread).saturating_add(thread.blocked.total_ns)
 }
 
 /// Time in user mode of the threads that worked. The kernel shares out by ticks what it charges to a thread, and without

@@ -35,9 +35,8 @@ pub(in crate::diagnosis) fn own_line(scene: &Scene<'_>, line: &LineAccount) -> O
 
 /// CPUs to which lines and receive work can go: those that the server does not use, or hardly runs on, and that are not isolated.
 pub(in crate::diagnosis) fn can_take_interrupts(scene: &Scene<'_>) -> CpuSet {
-    let isolated = scene.situation.machine.isolated().unwrap_or_default();
-    let spare = scene.spare().difference(&isolated);
+    let spare = scene.spare_for_others();
     // Where isolated CPUs are all that it may not use, there are those on which it may run and hardly does.
-    let hardly_used = || scene.situation.online().difference(&scene.time.cpus).difference(&isolated);
+    let hardly_used = || scene.situation.online().difference(&scene.time.cpus).difference(&scene.isolated());
     if spare.is_empty() { hardly_used() } else { spare }
 }

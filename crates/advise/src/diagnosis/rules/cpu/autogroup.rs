@@ -4,7 +4,7 @@ use machine::Missing;
 use machine::processes::Task;
 use machine::wording::percent;
 
-use super::busy_task::{Took, took};
+use super::busy_task::{Took, is_idle, took};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -33,10 +33,6 @@ static ABOUT: About = About {
 /// The weight of a task, relative to nice 0: each step of nice is a factor of 1.25 (kernel/sched/core.c, `sched_prio_to_weight`).
 fn weight(task: &Task) -> Option<f64> {
     if is_idle(task) { Some(IDLE_WEIGHT) } else { task.nice.map(|nice| 1.25f64.powi(-nice)) }
-}
-
-fn is_idle(task: &Task) -> bool {
-    task.policy.as_deref() == Some("idle")
 }
 
 impl Rule for AutogroupRule {

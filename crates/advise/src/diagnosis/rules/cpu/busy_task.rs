@@ -128,16 +128,9 @@ fn who(comm: &str, pid: u32, task: Option<&Task>) -> String {
     format!("{comm} (process {pid}{class}{})", cgroup.unwrap_or_default())
 }
 
-/// CPUs for what has taken these from the server: those that the server does not use, but no isolated ones, which were set apart for
-/// something else.
-pub(super) fn room_beside(scene: &Scene<'_>, taken: &CpuSet) -> CpuSet {
-    let isolated = scene.situation.machine.isolated().unwrap_or_default();
-    scene.spare().difference(taken).difference(&isolated)
-}
-
 fn remedies(scene: &Scene<'_>, pid: u32, took: &Took<'_>, task: Option<&Task>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
-    let room = room_beside(scene, &took.cpus);
+    let room = scene.spare_for_others().difference(&took.cpus);
     if !room.is_empty() {
         let words = format!("Give it {} {room}, which the server does not use", plural("CPU", room.len()));
         remedies.push(Remedy::set(words, "process-affinity", pid, &room));
@@ -167,6 +160,11 @@ fn without_policy(pid: u32, task: &Task) -> Remedy {
     }
 }
 
+/// Whether a task has the lowest weight there is, whatever its nice value.
+pub(super) fn is_idle(task: &Task) -> bool {
+    task.policy.as_deref() == Some("idle")
+}
+
 /// For an ordinary task that cannot be moved. Between cgroups of the cpu controller their weights count; policy and nice value of a task count
 /// within one.
 fn lowest_weight(scene: &Scene<'_>, pid: u32, task: Option<&Task>) -> Vec<Remedy> {
@@ -174,7 +172,7 @@ fn lowest_weight(scene: &Scene<'_>, pid: u32, task: Option<&Task>) -> Vec<Remedy
     let own = scene.situation.pids.first().and_then(|pid| scene.task(*pid)).and_then(cgroup);
     let theirs = task.and_then(cgroup);
     let apart = own.as_deref().zip(theirs.as_deref()).and_then(|(own, theirs)| rival(own, theirs));
-    let is_idle = task.is_some_and(|task| task.policy.as_deref() == Some("idle"));
+    let is_idle = task.is_some_and(is_idle);
     let why = "there is no CPU for it that the server does not use";
     let mut remedies = Vec::new();
     if let Some(path) = apart {
@@ -235,15 +233,15 @@ mod tests {
     fn remedies(seen: &Situation) -> Vec<(String, Option<String>)> {
         let causes = diagnose(seen).causes;
         assert_eq!(causes[0].id.to_string(), "busy-task/process:8");
-        let told = |remedy: Remedy| (remedy.words, remedy.setting.map(|setting| setting.value));
-        causes[0].remedies.iter().cloned().map(told).collect()
+        let advised = |remedy: Remedy| (remedy.words, remedy.setting.map(|setting| setting.value));
+        causes[0].remedies.iter().cloned().map(advised).collect()
     }
 
     #[test]
     fn an_isolated_cpu_is_no_place_for_a_hog() {
         let seen = beside_an_isolated_cpu("other", "/system.slice/w.service");
-        let told = remedies(&seen);
-        let [(words, value)] = &told[..] else { panic!("{told:?}") };
+        let advised = remedies(&seen);
+        let [(words, value)] = &advised[..] else { panic!("{advised:?}") };
         assert!(words.contains("there is no CPU for it"), "{words}");
         assert_eq!(value.as_deref(), Some("idle"));
         let mut free = seen.clone();
@@ -253,25 +251,31 @@ mod tests {
 
     #[test]
     fn between_cgroups_their_weights_count() {
-        let told = remedies(&beside_an_isolated_cpu("other", "/user.slice/a.scope"));
-        assert!(told[0].0.contains("cgroup /user.slice,") && told[0].1.is_none(), "{told:?}");
-        assert_eq!(told[1].1.as_deref(), Some("idle"));
+        let advised = remedies(&beside_an_isolated_cpu("other", "/user.slice/a.scope"));
+        assert!(advised[0].0.contains("cgroup /user.slice,") && advised[0].1.is_none(), "{advised:?}");
+        assert_eq!(advised[1].1.as_deref(), Some("idle"));
     }
 
     #[test]
     fn what_has_the_lowest_weight_is_not_given_it_again() {
-        let told = remedies(&beside_an_isolated_cpu("idle", "/system.slice/w.service"));
-        assert!(told.len() == 1 && told[0].1.is_none() && told[0].0.contains("already"), "{told:?}");
-        let told = remedies(&beside_an_isolated_cpu("idle", "/system.slice/b.service"));
-        assert!(told.len() == 1 && told[0].0.contains("cgroup /system.slice/b.service,"), "{told:?}");
+        let advised = remedies(&beside_an_isolated_cpu("idle", "/system.slice/w.service"));
+        assert!(
+            advised.len() == 1 && advised[0].1.is_none() && advised[0].0.contains("already"),
+            "{advised:?}"
+        );
+        let advised = remedies(&beside_an_isolated_cpu("idle", "/system.slice/b.service"));
+        assert!(
+            advised.len() == 1 && advised[0].0.contains("cgroup /system.slice/b.service,"),
+            "{advised:?}"
+        );
     }
 
     #[test]
     fn the_knob_does_not_take_a_deadline_away() {
-        let told = remedies(&beside_an_isolated_cpu("deadline", "/"));
-        assert!(told.len() == 1 && told[0].1.is_none() && told[0].0.contains("chrt"), "{told:?}");
-        let told = remedies(&beside_an_isolated_cpu("fifo", "/"));
-        assert_eq!(told[0].1.as_deref(), Some("other:0"));
+        let advised = remedies(&beside_an_isolated_cpu("deadline", "/"));
+        assert!(advised.len() == 1 && advised[0].1.is_none() && advised[0].0.contains("chrt"), "{advised:?}");
+        let advised = remedies(&beside_an_isolated_cpu("fifo", "/"));
+        assert_eq!(advised[0].1.as_deref(), Some("other:0"));
     }
 
     #[test]

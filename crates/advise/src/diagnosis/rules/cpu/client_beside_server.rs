@@ -2,7 +2,7 @@
 
 use machine::wording::{percent, plural};
 
-use super::busy_task::{room_beside, took};
+use super::busy_task::took;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -50,7 +50,7 @@ impl Rule for ClientBesideServer {
         let cause = Cause::seen(ABOUT.id, Subject::Process { pid: *pid }, share, claim)
             .because(format!("the server spent {} of its time waiting while a client ran", percent(share)))
             .figure("waited_s", ns / 1e9);
-        let room = room_beside(scene, &worst.cpus);
+        let room = scene.spare_for_others().difference(&worst.cpus);
         let remedy = match room.is_empty() {
             true => Remedy::by_hand("Measure both placements, together and apart, with pinwise study"),
             false => {

@@ -41,8 +41,7 @@ impl Rule for NarrowAffinity {
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let (online, allowed) = (scene.situation.online(), allowed_to_waiting(scene));
-        let isolated = scene.situation.machine.isolated().unwrap_or_default();
-        let outside = online.difference(&allowed).difference(&isolated);
+        let outside = online.difference(&allowed).difference(&scene.isolated());
         if outside.is_empty() {
             return Looked::DoesNotApply;
         }

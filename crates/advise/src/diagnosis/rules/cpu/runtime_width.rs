@@ -1,6 +1,6 @@
 //! A runtime has a worker for each CPU of the machine, but the server may use fewer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::Missing;
 use machine::wording::{percent, plural};
@@ -10,6 +10,7 @@ use probe::account::{Account, ThreadAccount, working_threshold};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::diagnosis::time::wanted_ns;
 
 /// The rule `runtime-width`.
 pub struct RuntimeWidth;
@@ -189,8 +190,7 @@ fn pools_of_threads<'a>(scene: &Scene<'_>, accounts: &'a [ThreadAccount]) -> Vec
 
 fn pools_of_processes<'a>(scene: &Scene<'_>, accounts: &'a [ThreadAccount]) -> Vec<Pool<'a>> {
     let processes = &scene.situation.server.processes;
-    let threshold = working_threshold(accounts.iter().map(active_ns));
-    let works = |pid: u32| accounts.iter().any(|thread| thread.pid == pid && active_ns(thread) >= threshold);
+    let working: BTreeSet<u32> = at_work(accounts).map(|thread| thread.pid).collect();
     let mut found = Vec::new();
     for (program, setting) in PROCESSES {
         let named = || processes.iter().filter(|process| process.comm == *program);
@@ -200,7 +200,7 @@ fn pools_of_processes<'a>(scene: &Scene<'_>, accounts: &'a [ThreadAccount]) -> V
             if pids.is_empty() {
                 continue;
             }
-            let helpers = pids.iter().filter(|pid| !works(**pid)).count().min(HELPERS);
+            let helpers = pids.iter().filter(|pid| !working.contains(*pid)).count().min(HELPERS);
             let threads = accounts.iter().filter(|thread| pids.contains(&thread.pid)).collect();
             let count = pids.len();
             found.push(Pool { runtime: program, setting, width: |cpus| cpus, count, helpers, threads });
@@ -229,16 +229,16 @@ fn together<'a>(wide: &[&Pool<'a>], online: usize) -> BTreeMap<&'static str, Wor
     by_runtime
 }
 
-/// Time in which a thread wanted a CPU, ns.
-fn active_ns(thread: &ThreadAccount) -> f64 {
-    thread.had_ns().saturating_add(thread.kept_off_ns()) as f64
+/// Those of the server's threads that want CPUs.
+fn at_work(threads: &[ThreadAccount]) -> impl Iterator<Item = &ThreadAccount> {
+    let threshold = working_threshold(threads.iter().map(|thread| wanted_ns(thread) as f64));
+    threads.iter().filter(move |thread| wanted_ns(thread) as f64 >= threshold)
 }
 
 /// A cause if more workers are at work than the server may run at once, and if that costs time.
 fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f64) -> Option<Cause> {
-    let threshold = working_threshold(account.threads.iter().map(active_ns));
-    let at_work = workers.threads.iter().filter(|thread| active_ns(thread) >= threshold).count();
     let is_worker = |tid: u32| workers.threads.iter().any(|thread| thread.tid == tid);
+    let at_work = at_work(&account.threads).filter(|thread| is_worker(thread.tid)).count();
     let took = account.tasks.iter().filter(|task| task.of_target && is_worker(task.tid));
     let took = scene.time.share(took.map(|task| task.took.total_ns as f64).sum());
     let throttled_ns: f64 = workers.threads.iter().map(|thread| thread.throttled.total_ns as f64).sum();

@@ -6,8 +6,8 @@ use machine::wording::{per_second, percent, plural};
 use machine::{CpuSet, Missing};
 use probe::Busy;
 
-use super::{LastLevel, is_another};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::last_level_caches::LastLevel;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
@@ -135,7 +135,7 @@ fn used_by_others(scene: &Scene<'_>, cache: &CpuSet) -> Option<f64> {
 fn neighbours<'a>(scene: &Scene<'a>, own: &CpuSet) -> Vec<&'a Busy> {
     let situation = scene.situation;
     let is_other = |busy: &&Busy| {
-        is_another(situation, busy)
+        scene.is_another(busy)
             && !situation.is_client(busy.pid)
             && busy.last_cpu.is_some_and(|cpu| own.contains(cpu))
     };
@@ -145,7 +145,7 @@ fn neighbours<'a>(scene: &Scene<'a>, own: &CpuSet) -> Vec<&'a Busy> {
 /// A cache of the server's node whose CPUs were idle, and are not isolated for others.
 fn idle_cache<'a>(scene: &Scene<'_>, caches: &'a BTreeSet<CpuSet>, own: &CpuSet) -> Option<&'a CpuSet> {
     let node_of = |cpus: &CpuSet| scene.situation.machine.cpu(cpus.first()?)?.node;
-    let isolated = scene.situation.machine.isolated().unwrap_or_default();
+    let isolated = scene.isolated();
     let is_near = |cache: &&CpuSet| *cache != own && node_of(cache) == node_of(own);
     let is_free = |cache: &&CpuSet| cache.intersection(&isolated).is_empty();
     caches.iter().filter(is_near).filter(is_free).find(|cache| {

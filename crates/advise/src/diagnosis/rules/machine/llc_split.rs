@@ -6,8 +6,8 @@ use machine::wording::{per_second, plural};
 use machine::{CpuSet, Missing};
 use probe::account::{Account, Waker, WakerContext};
 
-use super::LastLevel;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::last_level_caches::LastLevel;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 

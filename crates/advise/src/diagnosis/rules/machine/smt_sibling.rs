@@ -3,7 +3,6 @@
 use machine::wording::percent;
 use probe::Busy;
 
-use super::is_another;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
@@ -76,9 +75,8 @@ fn cause(scene: &Scene<'_>, pair: &Pair) -> Cause {
     let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
         .because(format!("it was busy for {} of the window", percent(busy)))
         .figure("sibling_busy_share", busy);
-    let is_on_it = |task: &&Busy| {
-        task.last_cpu == Some(sibling) && task.cpus >= BUSY / 2.0 && is_another(scene.situation, task)
-    };
+    let is_on_it =
+        |task: &&Busy| task.last_cpu == Some(sibling) && task.cpus >= BUSY / 2.0 && scene.is_another(task);
     match scene.situation.busy.iter().find(is_on_it) {
         Some(task) => {
             let name = format!("{} (process {})", task.comm, task.pid);

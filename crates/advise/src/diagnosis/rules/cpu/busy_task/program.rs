@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::wording::plural;
 
-use super::{Took, room_beside, waited_for};
+use super::{Took, waited_for};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::scene::{MATTERS, Scene};
 
@@ -94,7 +94,7 @@ fn cause(scene: &Scene<'_>, name: &str, crowd: &Crowd<'_>) -> Cause {
 }
 
 fn elsewhere(scene: &Scene<'_>, together: &Took<'_>) -> Remedy {
-    let room = room_beside(scene, &together.cpus);
+    let room = scene.spare_for_others().difference(&together.cpus);
     Remedy::by_hand(match room.is_empty() {
         true => "Start them with the lowest weight: chrt --idle 0 COMMAND, or systemd-run -p CPUWeight=idle COMMAND".to_string(),
         false => format!("Start them on {} {room}, which the server does not use: taskset -c {room} COMMAND", plural("CPU", room.len())),
