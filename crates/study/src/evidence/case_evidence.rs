@@ -48,7 +48,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
         evidence = whole.fold(evidence, |so_far, added| with_added(so_far, study, trials, added));
     }
     evidence.notes.extend(notes::of_added(study, trials));
-    evidence.notes.extend(same_cpus::notes(&evidence, &study.arms, trials));
+    evidence.notes.extend(same_cpus::notes(&evidence, study, trials));
     evidence.harm = harm::of(study, trials);
     if evidence.harm.is_some() {
         let mut harmful = standing::of(&study.arms, trials);

@@ -4,16 +4,27 @@ use machine::{CpuSet, Placement};
 
 use super::{Evidence, Verdict};
 use crate::arm::{Arm, Role};
+use crate::case::Resolved;
 use crate::trial::Trial;
 
+/// [`of`] a study.
+pub(super) fn notes(evidence: &Evidence, study: &Resolved, trials: &[Trial]) -> Vec<String> {
+    let are_started_here = study.recipe.server.running.is_none() && study.recipe.hosts.is_empty();
+    of(evidence, &study.arms, trials, are_started_here)
+}
+
 /// A sentence for each arm with a claim against the baseline that sets nothing but CPUs, and in which the kernel let server and load use the
-/// same CPUs as in the baseline: their place does not make the difference.
-pub(super) fn notes(evidence: &Evidence, arms: &[Arm], trials: &[Trial]) -> Vec<String> {
+/// same CPUs as in the baseline: their place does not make the difference. `are_started_here`: server and load are started by pinwise on this host.
+fn of(evidence: &Evidence, arms: &[Arm], trials: &[Trial], are_started_here: bool) -> Vec<String> {
     let Some(baseline) = arms.iter().find(|arm| arm.role == Role::Baseline) else { return Vec::new() };
     let contrasts = evidence.against_baseline.iter();
     let claimed = contrasts.filter(|contrast| matches!(contrast.verdict, Verdict::Better | Verdict::Worse));
     let arms = claimed.filter_map(|contrast| arms.iter().find(|arm| arm.name == contrast.arm));
-    let alike = arms.filter(|arm| sets_cpus_alone(arm, baseline) && is_allowed_alike(arm, baseline, trials));
+    let is_allowed_alike = |arm: &Arm| {
+        let of_arm = allowed(arm, trials, are_started_here);
+        of_arm.is_some() && of_arm == allowed(baseline, trials, are_started_here)
+    };
+    let alike = arms.filter(|arm| sets_cpus_alone(arm, baseline) && is_allowed_alike(arm));
     let words = |arm: &Arm| {
         format!(
             "{} may use the same CPUs as {}: their place does not make the difference. Either an affinity that is set does (a scheduler that \
@@ -35,17 +46,20 @@ fn sets_cpus_alone(arm: &Arm, baseline: &Arm) -> bool {
     arm.placement == with_its_cpus && arm.keys == baseline.keys
 }
 
-/// Whether the kernel let both use the same CPUs in every trial of the two arms.
-fn is_allowed_alike(arm: &Arm, baseline: &Arm, trials: &[Trial]) -> bool {
-    let of_arm = allowed(arm, trials);
-    of_arm.is_some() && of_arm == allowed(baseline, trials)
-}
-
-/// The CPUs that the kernel let server and load use in the trials of an arm; `None` if trials differ, or it is not known.
-fn allowed<'a>(arm: &Arm, trials: &'a [Trial]) -> Option<(&'a CpuSet, &'a CpuSet)> {
+/// The CPUs that the kernel let server and load use in the trials of an arm, the latter `None` if it was not placed and its CPUs are not known;
+/// `None` if trials differ, or it is not known of the server. A load that is not placed has the CPUs of a server that is not placed either, if
+/// pinwise starts both.
+fn allowed<'a>(
+    arm: &Arm,
+    trials: &'a [Trial],
+    are_started_here: bool,
+) -> Option<(&'a CpuSet, Option<&'a CpuSet>)> {
+    let are_alike = are_started_here && arm.placement.server_cpus.is_none();
     let of_arm = trials.iter().filter(|trial| trial.arm == arm.name);
-    let mut sets = of_arm
-        .map(|trial| Some((trial.as_run.server_allowed.as_ref()?, trial.as_run.load_allowed.as_ref()?)));
+    let mut sets = of_arm.map(|trial| {
+        let server = trial.as_run.server_allowed.as_ref()?;
+        Some((server, trial.as_run.load_allowed.as_ref().or(are_alike.then_some(server))))
+    });
     let first = sets.next()??;
     sets.all(|sets| sets == Some(first)).then_some(first)
 }
@@ -66,21 +80,26 @@ mod tests {
         let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
         let better = better.count();
         assert!(better > 0, "{:?}", evidence.against_baseline);
-        let said = |server: fn(&Trial) -> CpuSet| {
+        // The engine records the CPUs of a load that it places, and of no other.
+        let load_of = |trial: &Trial| (!trial.arm.starts_with("unpinned")).then(|| set("0-1"));
+        let of_servers = |server: fn(&Trial) -> CpuSet, are_started_here: bool| {
             let seen = |trial: &Trial| AsRun {
                 server_allowed: Some(server(trial)),
-                load_allowed: Some(set("0-1")),
+                load_allowed: load_of(trial),
                 ..AsRun::default()
             };
             let trials: Vec<Trial> =
                 trials.iter().map(|trial| Trial { as_run: seen(trial), ..trial.clone() }).collect();
-            notes(&evidence, &arms, &trials)
+            of(&evidence, &arms, &trials, are_started_here)
         };
+        let said = |server| of_servers(server, true);
         let alike = said(|_| set("0-1"));
         assert_eq!(alike.len(), better, "{alike:?}");
         assert!(alike[0].contains("same CPUs"), "{alike:?}");
         let apart = said(|trial| if trial.arm.starts_with("cpu") { set("1") } else { set("0-1") });
         assert!(apart.is_empty(), "{apart:?}");
-        assert!(notes(&evidence, &arms, &trials).is_empty(), "where they ran is not known");
+        assert!(of(&evidence, &arms, &trials, true).is_empty(), "where they ran is not known");
+        let elsewhere = of_servers(|_| set("0-1"), false);
+        assert!(elsewhere.is_empty(), "the CPUs of a load on another host are not known: {elsewhere:?}");
     }
 }
