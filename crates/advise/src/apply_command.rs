@@ -1,25 +1,27 @@
-//! A command that applies settings and can be undone, for causes that no plan of the case has yet.
+//! Commands that apply settings, for people to copy.
 
-use machine::{Plan, Planned, Setting};
+use std::borrow::Cow;
 
-/// Writes a plan of these settings and applies it; taken back by itself unless it is confirmed. `None` where there are none.
-pub(crate) fn for_settings(settings: &[Setting]) -> Option<String> {
-    if settings.is_empty() {
-        return None;
+use machine::Setting;
+
+/// `pinwise apply --set ...` for these settings, on one line. `None` if there are none.
+pub fn apply_command(settings: &[Setting]) -> Option<String> {
+    let mut command = "pinwise apply".to_string();
+    for Setting { knob, target, value } in settings {
+        command.push_str(&format!(" --set {}", quoted(&format!("{knob}:{target}={value}"))));
     }
-    let planned = |setting: &Setting| Planned {
-        knob: setting.knob.clone(),
-        target: setting.target.clone(),
-        value: setting.value.clone(),
-        ..Planned::default()
-    };
-    let plan = Plan { settings: settings.iter().map(planned).collect(), ..Plan::default() };
-    // On one line: printf(1) makes lines of the escapes.
-    let text = plan.to_toml().ok()?.replace('\\', "\\\\").replace('\n', "\\n");
-    Some(format!(
-        "printf %b {} > plan.toml && pinwise apply plan.toml --confirm-within 60s",
-        shell_words::quote(&text)
-    ))
+    (!settings.is_empty()).then_some(command)
+}
+
+/// For a shell; most settings need no quotes.
+fn quoted(setting: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/=@+".contains(c);
+    if setting.chars().all(is_plain) { setting.into() } else { shell_words::quote(setting) }
+}
+
+/// The same, undone by itself unless it is confirmed.
+pub(crate) fn apply_command_to_confirm(settings: &[Setting]) -> Option<String> {
+    apply_command(settings).map(|command| format!("{command} --confirm-within 60s"))
 }
 
 #[cfg(test)]
@@ -27,16 +29,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_command_writes_is_the_plan() {
-        let settings = [("irq-affinity", "38", "0-1"), ("rps-cpus", "a:veth0/rx-0", "1")].map(
+    fn a_shell_takes_each_setting_for_one_word() {
+        let settings = [("irq-affinity", "38", "0-1"), ("rps-cpus", "a b:veth0/rx-0", "1")].map(
             |(knob, target, value)| Setting { knob: knob.into(), target: target.into(), value: value.into() },
         );
-        let command = for_settings(&settings).unwrap();
-        assert_eq!(command.lines().count(), 1);
-        let words = shell_words::split(&command).unwrap();
-        assert_eq!(&words[..2], ["printf", "%b"]);
-        let plan = Plan::parse(&words[2].replace("\\n", "\n")).unwrap();
-        assert_eq!(plan.settings.iter().map(Planned::setting).collect::<Vec<_>>(), settings);
-        assert_eq!(for_settings(&[]), None);
+        let words = shell_words::split(&apply_command_to_confirm(&settings).unwrap()).unwrap();
+        let expected = [
+            "pinwise",
+            "apply",
+            "--set",
+            "irq-affinity:38=0-1",
+            "--set",
+            "rps-cpus:a b:veth0/rx-0=1",
+            "--confirm-within",
+            "60s",
+        ];
+        assert_eq!(words, expected);
+        assert_eq!(apply_command(&settings[..1]).unwrap(), "pinwise apply --set irq-affinity:38=0-1");
+        assert_eq!(apply_command(&[]), None);
     }
 }

@@ -209,11 +209,14 @@ fn observer(scene: &Scene<'_>) -> Option<f64> {
     Some(scene.time.share(took.map(|task| task.took.total_ns as f64).sum()))
 }
 
-/// Marks causes that go when another one goes: what the disk does because memory is short, or because the server waits for it.
+/// Marks causes that go when another one goes: what the disk does because memory is short, or because the server waits for it. Pages that come back
+/// without a wait, which are only possible, come from no disk.
 fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
     of_a_cpu(causes);
-    let of_disk =
-        causes.iter().find(|cause| ["swap", "page-cache", "blocked"].contains(&cause.id.rule.as_str()));
+    let of_disk = causes.iter().find(|cause| {
+        cause.certainty == Certainty::Seen
+            && ["swap", "page-cache", "blocked"].contains(&cause.id.rule.as_str())
+    });
     let Some(root) = of_disk.map(|cause| cause.id.clone()) else { return };
     for cause in causes {
         let is_disk = match (&*cause.id.rule, &cause.id.subject) {

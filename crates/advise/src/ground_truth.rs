@@ -99,13 +99,11 @@ fn every_steering_setting_is_moved_and_only_those() {
         "{:?}",
         finding.commands
     );
-    // Nothing is written past the ledger: both queues are moved by a plan that undoes itself.
+    // Nothing is written past the ledger: both queues are moved by one session that undoes itself.
     let applied = finding.commands.iter().find(|command| command.contains("pinwise apply")).unwrap();
-    let words = shell_words::split(applied).unwrap();
-    let plan = machine::Plan::parse(&words[2].replace("\\n", "\n")).unwrap();
-    let moved: Vec<(&str, &str)> =
-        plan.settings.iter().map(|planned| (planned.target.as_str(), planned.value.as_str())).collect();
-    assert_eq!(moved, [("a:veth0/rx-0", "1"), ("b:veth1/rx-0", "1")]);
+    let both =
+        "pinwise apply --set rps-cpus:a:veth0/rx-0=1 --set rps-cpus:b:veth1/rx-0=1 --confirm-within 60s";
+    assert_eq!(applied, both);
     assert!(finding.commands.iter().all(|command| !command.contains("echo")), "{:?}", finding.commands);
 }
 
@@ -286,6 +284,24 @@ fn a_latency_that_grows_is_the_same_loss() {
 }
 
 #[test]
+fn neither_a_latency_at_a_fixed_rate_nor_a_tail_says_how_much_speed_was_lost() {
+    let mut facts = stormed(0).in_latency().build();
+    facts.evidence.metric = "latency_p99_us".into();
+    facts.interrupt_cost_ns = Some(2_700.0);
+    let tail = examine(&facts);
+    assert_eq!((tail.len(), tail[0].fit), (1, Fit::Unknown), "{tail:#?}");
+    assert!(tail[0].agreement.contains("latency_p99_us does not change"), "{}", tail[0].agreement);
+    facts.evidence.metric = "latency_p50_us".into();
+    assert_eq!(examine(&facts)[1].standing, Standing::Unexplained, "too small for a closed loop");
+    let load = facts.study.recipe.load.driven_mut().unwrap();
+    load.set_pace(load::drive::Pace { rate_per_s: Some(500.0), ..load.pace() });
+    let findings = examine(&facts);
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!((findings[0].standing, findings[0].fit), (Standing::Possible, Fit::Unknown));
+    assert!(findings[0].agreement.contains("latency_p50_us at a fixed rate"), "{}", findings[0].agreement);
+}
+
+#[test]
 fn a_slow_cpu_without_any_excess_is_unexplained_with_leads() {
     let case =
         counted(CaseBuilder::of_cpus(2).slow(1, 0.8), |_, _| false)
@@ -361,9 +377,13 @@ fn a_measured_cost_that_explains_the_cards_loss_supports_it() {
 fn a_refuted_proof_changes_the_standing_and_leaves_the_cpu_unexplained() {
     let mut facts = steered_onto(0).build();
     facts.proofs.push(proof(&facts, Verdict::Equal, Verdict::Equal));
+    let standings = |facts: &Facts| examine(facts).iter().map(|f| f.standing).collect::<Vec<_>>();
+    assert_eq!(standings(&facts), [Standing::Supported], "it was moved to the only CPU of the load");
+    for arm in &mut facts.proofs[0].intervention.arms {
+        arm.placement.load_cpus = CpuSet::from_list("2-3").ok();
+    }
+    assert_eq!(standings(&facts), [Standing::Unexplained, Standing::Refuted]);
     let findings = examine(&facts);
-    let standings: Vec<Standing> = findings.iter().map(|f| f.standing).collect();
-    assert_eq!(standings, [Standing::Unexplained, Standing::Refuted]);
     assert!(findings[0].claim.contains("was refuted"), "{}", findings[0].claim);
     facts.proofs.push(proof(&facts, Verdict::Better, Verdict::Worse));
     let findings = examine(&facts);

@@ -2,6 +2,8 @@
 //!
 //! Sources: arch/x86/kernel/irq.c (`arch_show_interrupts`), arch/arm64/kernel/smp.c (`ipi_types`).
 
+use crate::own_line::OwnLine;
+
 /// Where interrupts of a row come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -19,9 +21,13 @@ pub enum Kind {
 pub fn kind(name: &str, label: &str) -> Kind {
     let numbered = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
     match name {
-        // On arm64 the timer is a numbered per-CPU interrupt, which has no affinity to set.
-        _ if numbered && label.contains("arch_timer") => Kind::Timer,
-        _ if numbered => Kind::Device,
+        // The chip of a line, by which those of Xen's guests are known, is not kept.
+        _ if numbered => match OwnLine::of(label, "") {
+            None => Kind::Device,
+            Some(OwnLine::Timer) => Kind::Timer,
+            Some(OwnLine::Calls) => Kind::InterProcessor,
+            Some(OwnLine::Counters) => Kind::Other,
+        },
         "LOC" | "HVS" => Kind::Timer,
         "RES" | "CAL" | "TLB" | "IWI" => Kind::InterProcessor,
         _ if name.starts_with("IPI") && label.contains("imer") => Kind::Timer,
@@ -68,7 +74,9 @@ mod tests {
     fn rows_are_told_apart_on_x86_and_arm64() {
         assert_eq!(kind("85", "p7p1-rx-0"), Kind::Device);
         assert_eq!(kind("LOC", "Local timer interrupts"), Kind::Timer);
-        assert_eq!(kind("13", "GICv3 27 Level arch_timer"), Kind::Timer);
+        assert_eq!(kind("13", "arch_timer"), Kind::Timer);
+        assert_eq!(kind("5", "riscv-timer"), Kind::Timer);
+        assert_eq!(kind("7", "arm-pmu"), Kind::Other, "a counter of the CPU, which no affinity moves");
         assert_eq!(kind("IPI0", "Rescheduling interrupts"), Kind::InterProcessor);
         assert_eq!(kind("IPI4", "Timer broadcast interrupts"), Kind::Timer);
         assert_eq!(kind("NMI", "Non-maskable interrupts"), Kind::Other);

@@ -103,9 +103,13 @@ pub fn neighbours_moved(facts: &Facts, slow: u32, good: u32) -> Option<Intervent
     })
 }
 
-/// A storm of timer interrupts at `rate_per_s` on the good CPU: does that many cost as much as the slow CPU lost?
+/// A storm of timer interrupts at `rate_per_s` on the good CPU: does that many cost as much as the slow CPU lost? `None` if the storm command
+/// cannot make as many: more or fewer show nothing.
 pub fn timer_imitated(facts: &Facts, slow: u32, good: u32, rate_per_s: f64) -> Option<Intervention> {
-    let rate = rate_per_s.clamp(STORM_RATES_PER_S.0, STORM_RATES_PER_S.1).round();
+    let rate = rate_per_s.round();
+    if !(STORM_RATES_PER_S.0..=STORM_RATES_PER_S.1).contains(&rate) {
+        return None;
+    }
     let (as_found, imitated) = (format!("cpu {good}, as found"), format!("cpu {good}, {IMITATED}"));
     let on_good = studied_placement(facts, good)?;
     let mut stormed = on_good.clone();
@@ -245,13 +249,14 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_imitated_storms_stay_within_bounds() {
+    fn a_storm_is_imitated_if_as_many_interrupts_can_be_made() {
         let facts = CaseBuilder::of_cpus(2).slow(0, 0.5).build();
-        for (rate, text) in [(10_000.4, "--rate 10000 "), (1e9, "--rate 20000 "), (3.0, "--rate 100 ")] {
-            let intervention = timer_imitated(&facts, 0, 1, rate).unwrap();
-            assert!(is_imitation(&intervention));
-            let storm = &intervention.arms[1].placement.neighbours[0];
-            assert!(storm.command.contains(text) && storm.cpus == CpuSet::single(1), "{storm:?}");
+        let intervention = timer_imitated(&facts, 0, 1, 10_000.4).unwrap();
+        assert!(is_imitation(&intervention));
+        let storm = &intervention.arms[1].placement.neighbours[0];
+        assert!(storm.command.contains("--rate 10000 ") && storm.cpus == CpuSet::single(1), "{storm:?}");
+        for other in [1e9, 20_001.0, 3.0, f64::NAN] {
+            assert_eq!(timer_imitated(&facts, 0, 1, other), None, "{other}");
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What an intervention that was run says about its finding.
 
+use machine::CpuSet;
 use study::intervention::Outcome;
-use study::{Proof, Verdict};
+use study::{Arm, Proof, Verdict};
 
 use crate::finding::{Finding, Standing};
 use crate::interventions::is_imitation;
 use crate::loss::{AGREES_WITHIN, Loss};
+use crate::named_cpus::named_cpus;
 
 /// The finding with its proof: standing and words follow from what came out.
 ///
@@ -31,10 +33,55 @@ fn removal(finding: &Finding, proof: &Proof) -> (Standing, String) {
     if proof.holds() {
         return (Standing::Proved, "proved by moving the cause".into());
     }
-    if proof.refuted() {
-        return (Standing::Refuted, "refuted: the loss did not follow the cause".into());
+    match (proof.refuted(), look_alike(proof)) {
+        (true, None) => (Standing::Refuted, "refuted: the loss did not follow the cause".into()),
+        (true, Some(why)) => (finding.standing, format!("not decided: {why}")),
+        (false, _) => (finding.standing, "not decided: the trials do not decide it; more blocks may".into()),
     }
-    (finding.standing, "not decided: the trials do not decide it; more blocks may".into())
+}
+
+/// Whether a proof refutes what it is about: a prediction came out the other way round, and not for another reason ([`look_alike`]).
+pub(crate) fn refutes(proof: &Proof) -> bool {
+    proof.refuted() && look_alike(proof).is_none()
+}
+
+/// The other reason for which a prediction may have come out the other way round; `None` if nothing shows one.
+///
+/// Where the load is the limit, the server has time to spare, and a cause that is brought to it costs nothing. And if the cause is moved to
+/// the only CPUs of the load, the load may lose what the server gains.
+fn look_alike(proof: &Proof) -> Option<&'static str> {
+    let expecting = |verdict: Verdict| proof.outcomes.iter().filter(move |o| o.prediction.expect == verdict);
+    let found = |outcome: &Outcome| outcome.contrast.as_ref().map(|contrast| contrast.verdict);
+    let helped = expecting(Verdict::Better).count() > 0 && expecting(Verdict::Better).all(|o| o.held);
+    if helped && !expecting(Verdict::Worse).any(|o| found(o) == Some(Verdict::Better)) {
+        return Some(
+            "taking the cause away helped, but it did no harm where it was brought to: the load may be the limit there",
+        );
+    }
+    let hit = expecting(Verdict::Better).any(|outcome| !outcome.held && is_moved_onto_load(proof, outcome));
+    hit.then_some(
+        "the cause was moved to the only CPUs of the load, which may have lost what the server gained",
+    )
+}
+
+/// Whether all CPUs of the load are among those to which the arm of a prediction moves the cause.
+fn is_moved_onto_load(proof: &Proof, outcome: &Outcome) -> bool {
+    let arm = |name: &str| proof.intervention.arms.iter().find(|arm| arm.name == name);
+    let pair = arm(&outcome.prediction.arm).zip(arm(&outcome.prediction.reference));
+    pair.is_some_and(|(moved, found)| {
+        let load = moved.placement.load_cpus.as_ref().filter(|cpus| !cpus.is_empty());
+        load.is_some_and(|load| load.is_subset(&cpus_of_cause(moved, found)))
+    })
+}
+
+/// The CPUs to which an arm moves the cause: those of settings and neighbours that its reference does not have.
+fn cpus_of_cause(moved: &Arm, found: &Arm) -> CpuSet {
+    let (moved, found) = (&moved.placement, &found.placement);
+    let settings = moved.settings.iter().filter(|setting| !found.settings.contains(setting));
+    let neighbours = moved.neighbours.iter().filter(|neighbour| !found.neighbours.contains(neighbour));
+    let of_neighbours = neighbours.map(|neighbour| neighbour.cpus.clone());
+    let all = settings.filter_map(named_cpus).chain(of_neighbours);
+    all.fold(CpuSet::default(), |all, cpus| all.union(&cpus))
 }
 
 fn imitation(finding: &Finding, proof: &Proof) -> (Standing, String) {
@@ -84,6 +131,7 @@ fn in_words(outcome: &Outcome) -> String {
 
 #[cfg(test)]
 mod tests {
+    use machine::Setting;
     use study::{Contrast, Intervention, Prediction};
 
     use super::*;
@@ -149,6 +197,30 @@ mod tests {
     fn a_loss_that_stays_refutes_the_cause() {
         let (finding, proof) = proved(moving(), &[(Verdict::Equal, 1.0), (Verdict::Equal, 1.0)]);
         assert_eq!(judge(finding, &proof).standing, Standing::Refuted);
+    }
+
+    #[test]
+    fn a_cause_that_did_no_harm_elsewhere_is_not_refuted_if_taking_it_away_helped() {
+        let (finding, proof) = proved(moving(), &[(Verdict::Better, 2.0), (Verdict::Equal, 1.0)]);
+        let judged = judge(finding, &proof);
+        assert_eq!(judged.standing, Standing::Possible);
+        let words = judged.proof_words.unwrap();
+        assert!(words.contains("not decided") && words.contains("the load may be the limit"), "{words}");
+        let (finding, proof) = proved(moving(), &[(Verdict::Better, 2.0), (Verdict::Better, 1.2)]);
+        assert_eq!(judge(finding, &proof).standing, Standing::Refuted, "it became faster with the cause");
+    }
+
+    #[test]
+    fn a_cause_that_was_moved_to_the_only_cpu_of_the_load_is_not_refuted() {
+        let (finding, mut proof) = proved(moving(), &[(Verdict::Equal, 1.0), (Verdict::Equal, 1.0)]);
+        for (arm, on) in proof.intervention.arms.iter_mut().zip(["0", "1", "0", "1"]) {
+            let irq = Setting { knob: "irq-affinity".into(), target: "9".into(), value: on.into() };
+            arm.placement.settings = vec![irq];
+            arm.placement.load_cpus = arm.cpu.map(|cpu| CpuSet::single(1 - cpu));
+        }
+        assert_eq!(judge(finding.clone(), &proof).standing, Standing::Possible);
+        proof.intervention.arms[1].placement.load_cpus = CpuSet::from_list("1-3").ok();
+        assert_eq!(judge(finding, &proof).standing, Standing::Refuted, "the load has other CPUs, too");
     }
 
     #[test]

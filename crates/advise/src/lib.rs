@@ -9,7 +9,7 @@
     reason = "what is said goes through one place of the binary"
 )]
 
-mod apply_command;
+pub mod apply_command;
 pub mod caveats;
 pub mod diagnosis;
 pub mod environment;
@@ -20,10 +20,12 @@ pub mod interrupt_rows;
 pub mod interventions;
 pub mod judge;
 pub mod loss;
+mod named_cpus;
 pub mod network_paths;
 pub mod next_steps;
 pub mod noise;
 pub mod own_cpu;
+mod own_line;
 pub mod plan;
 pub mod remarks;
 pub mod rules;

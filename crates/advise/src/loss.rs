@@ -11,6 +11,9 @@ pub const AGREES_WITHIN: f64 = 2.0;
 /// Shares of CPU time are held below this, so that a prediction above a whole CPU stays a number.
 const MOST_SHARE: f64 = 0.99;
 
+/// Beginnings of figures that say how the slowest requests fared.
+const TAILS: [&str; 3] = ["latency_p9", "latency_max", "latency_jitter"];
+
 /// Share of the server's speed that is lost, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loss {
@@ -70,7 +73,6 @@ pub fn compare(predicted: &Predicted, observed: &Loss) -> (Fit, String) {
     } else {
         Fit::Plausible
     };
-    let size = if exact { percent(predicted.share) } else { percent_range(predicted.from, predicted.to) };
     let judgement = match fit {
         Fit::Agrees => "they agree within a factor of two",
         Fit::Plausible => "the range is too wide to support the claim, but does not contradict it",
@@ -78,7 +80,41 @@ pub fn compare(predicted: &Predicted, observed: &Loss) -> (Fit, String) {
         Fit::TooLarge => "it is more than twice what was lost",
         Fit::Unknown => "they cannot be compared",
     };
-    (fit, format!("predicted loss {size}, observed {}: {judgement}", observed.words()))
+    (fit, format!("predicted loss {}, observed {}: {judgement}", size(predicted), observed.words()))
+}
+
+/// Compares a prediction with what was observed in a study. Its figure has to say how much speed was lost: neither a latency at a fixed rate
+/// does, which a few per cent of a CPU may multiply, since requests queue up meanwhile, nor a tail, of which one interrupt may be the reason.
+pub fn compare_in(facts: &Facts, predicted: &Predicted, observed: &Loss) -> (Fit, String) {
+    if says_speed(facts) {
+        return compare(predicted, observed);
+    }
+    let agreement = format!(
+        "predicted loss of speed {}; {}{} does not change in proportion to the speed, so the two cannot be compared",
+        size(predicted),
+        facts.evidence.metric,
+        if has_rate(facts) { " at a fixed rate" } else { "" }
+    );
+    (Fit::Unknown, agreement)
+}
+
+/// Whether the figure that decides changes in proportion to the server's speed, as far as can be known.
+pub fn says_speed(facts: &Facts) -> bool {
+    let metric = &facts.evidence.metric;
+    let is_latency = facts.evidence.better == Direction::Lower && metric.starts_with("latency_");
+    let is_tail = TAILS.iter().any(|tail| metric.starts_with(tail));
+    !(is_latency && (is_tail || has_rate(facts)))
+}
+
+fn has_rate(facts: &Facts) -> bool {
+    facts.study.recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some())
+}
+
+fn size(predicted: &Predicted) -> String {
+    match predicted.from == predicted.to {
+        true => percent(predicted.share),
+        false => percent_range(predicted.from, predicted.to),
+    }
 }
 
 /// `with the server on CPU 0 requests_per_s is 52 % (49 to 54 %) lower than on the other CPUs`.

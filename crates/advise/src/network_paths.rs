@@ -111,8 +111,12 @@ fn of_path(path: &NetworkPath) -> Vec<UnequalEnds> {
     let (server, load, host) = (&path.server, &path.load, &path.host);
     let mtus = different(server.mtu_bytes, load.mtu_bytes)
         .map(|(server_bytes, load_bytes)| UnequalEnds::Mtu { host: host.clone(), server_bytes, load_bytes });
-    let gro = |end: &PathEnd| end.offloads.get(&Offload::Gro).copied();
-    let off = different(gro(server), gro(load)).map(|(on_at_server, _)| {
+    // A card that joins packets itself leaves nothing to join.
+    let joins = |end: &PathEnd| {
+        let is_on = |offload| end.offloads.get(&offload).copied();
+        if is_on(Offload::Lro) == Some(true) { Some(true) } else { is_on(Offload::Gro) }
+    };
+    let off = different(joins(server), joins(load)).map(|(on_at_server, _)| {
         let off_at = if on_at_server { End::Load } else { End::Server };
         UnequalEnds::Gro { host: host.clone(), off_at }
     });
@@ -193,5 +197,7 @@ mod tests {
     fn gro_that_is_off_at_both_ends_is_no_difference() {
         let off = || PathEnd { offloads: [(Offload::Gro, false)].into(), ..end() };
         assert_eq!(found(off(), off()), []);
+        let by_card = PathEnd { offloads: [(Offload::Gro, false), (Offload::Lro, true)].into(), ..end() };
+        assert_eq!(found(end(), by_card), [], "the card joins packets");
     }
 }

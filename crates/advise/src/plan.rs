@@ -7,10 +7,12 @@ use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, Predicted, SERVER};
 use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Intervention, Role, Trust, Verdict};
 
+use crate::apply_command::apply_command;
 use crate::diagnosis::CauseId;
 use crate::explanation::claim::{Claim, Support};
 use crate::explanation::{Explanation, explain_all, proof_id};
 use crate::finding::{Finding, Standing};
+use crate::named_cpus::named_cpus;
 use crate::{caveats, loss};
 
 /// What a case leads to.
@@ -39,10 +41,13 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
         of_arm(facts, contrast, arm, &mut planning);
     }
     let cpus = best.and_then(|(_, arm)| arm.placement.server_cpus.as_ref());
+    // Without a better placement the server stays where the baseline has it.
+    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
+    let keep_off = best.map(|(_, arm)| arm).or(baseline).and_then(|arm| arm.placement.server_cpus.as_ref());
     let mut gains = Vec::new();
     for mut cause in findings.iter().map(Movable::of_finding).chain(claims(facts)) {
         let gain = cause.predicted.take();
-        if causes(facts, cause, cpus, also_supported, &mut planning) {
+        if causes(facts, cause, keep_off, also_supported, &mut planning) {
             gains.push(gain);
         }
     }
@@ -81,10 +86,12 @@ fn predicted(facts: &Facts, contrast: &Contrast) -> Predicted {
 pub(crate) fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     let evidence = &facts.evidence;
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
+    let arm = |contrast: &Contrast| facts.study.arms.iter().find(|arm| arm.name == contrast.arm);
     let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
-    let best = better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
-    let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && !arm.role.is_positive_control())?;
-    Some((best, arm))
+    let placed = better.filter_map(|contrast| Some((contrast, arm(contrast)?)));
+    placed
+        .filter(|(_, arm)| !arm.role.is_positive_control())
+        .max_by(|(a, _), (b, _)| gain(a).total_cmp(&gain(b)))
 }
 
 /// Plans what the best arm sets, besides the server's CPUs, and the baseline does not. What no knob sets is left out, with the reason.
@@ -309,20 +316,19 @@ fn causes(
     }
     if let Some(cpus) = keep_off {
         let is_left = near.is_some_and(|near| near.intersection(cpus).is_empty());
-        let comes_near = moved.iter().any(|setting| {
-            CpuSet::from_list(&setting.value).is_ok_and(|value| !value.intersection(cpus).is_empty())
-        });
+        let comes_near =
+            moved.iter().filter_map(named_cpus).any(|value| !value.intersection(cpus).is_empty());
         if is_left || comes_near {
             planning.left_out.push(format!(
-                "{title}: the server goes to CPUs {cpus}, which the cause leaves alone or would move to"
+                "{title}: the server will be on CPUs {cpus}, which the cause leaves alone or would move to"
             ));
             return false;
         }
     }
     if let Some(setting) = moved.iter().find(|setting| is_of_a_process(setting)) {
         planning.left_out.push(format!(
-            "{title}: a process number is only valid while the process runs; for now: pinwise apply --set {}:{}={}",
-            setting.knob, setting.target, setting.value
+            "{title}: a process number is only valid while the process runs; for now: {}",
+            apply_command(std::slice::from_ref(setting)).unwrap_or_default()
         ));
         return false;
     }
@@ -428,9 +434,28 @@ mod tests {
         assert_eq!(plan_of(Standing::Proved, irq, Some(&near)).0, 1, "the server stays, the cause goes");
         let away = CpuSet::single(2);
         assert!(plan_of(Standing::Proved, irq, Some(&away)).1.contains("leaves alone"));
+        let both = CpuSet::from_list("0-1").unwrap();
+        assert!(plan_of(Standing::Proved, irq, Some(&both)).1.contains("would move to"));
+        let off = ("busy-poll", "machine", "0");
+        assert_eq!(plan_of(Standing::Proved, off, Some(&both)), (1, String::new()), "0 is not CPU 0");
         // A process number may be that of another process tomorrow.
         let hog = plan_of(Standing::Proved, ("process-affinity", "4711", "0"), None);
         assert!(hog.0 == 0 && hog.1.contains("pinwise apply --set process-affinity:4711=0"), "{hog:?}");
+    }
+
+    #[test]
+    fn a_proved_cause_is_not_moved_onto_the_cpus_where_the_server_stays() {
+        let mut facts = steered();
+        let intervention = examine(&facts).remove(0).intervention.unwrap();
+        let moved_to = CpuSet::from_list(&moved_settings(&intervention)[0].value).unwrap();
+        let baselines = facts.study.arms.iter_mut().filter(|arm| arm.role == Role::Baseline);
+        baselines.for_each(|arm| arm.placement.server_cpus = Some(moved_to.clone()));
+        let mut findings = examine(&facts);
+        findings.iter_mut().for_each(|finding| finding.standing = Standing::Proved);
+        let planning = plan(&facts, &findings, false);
+        assert!(planning.plan.settings.is_empty(), "{:?}", planning.plan);
+        let said = planning.left_out.iter().any(|why| why.contains("the server will be on CPUs"));
+        assert!(said, "{:?}", planning.left_out);
     }
 
     #[test]

@@ -167,7 +167,11 @@ impl<'a> Revert<'a> {
     /// Whether nothing is to be taken back, nor can be: the process that could change something more has ended, too. One that cannot be
     /// seen may not have.
     fn is_over(&mut self) -> bool {
-        !self.look() || (!self.is_wanted() && owner_runs(&self.seen, self.kernel) == Some(false))
+        if self.look() && (self.is_wanted() || owner_runs(&self.seen, self.kernel) != Some(false)) {
+            return false;
+        }
+        // It may have armed the session after the look and before its end.
+        !self.look() || !self.is_wanted()
     }
 
     /// Reads the ledger again, if that is possible; whether it is still there.

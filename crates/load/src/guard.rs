@@ -24,7 +24,7 @@ mod unanswered;
 
 pub use self::ages::Ages;
 pub use self::bound::{Guard, Limit, Relation};
-pub use self::breach::{Breach, Certainty};
+pub use self::breach::{Breach, Certainty, SERVER_ENDS};
 pub use self::guarding::Guarding;
 pub use self::seen::{Reference, Slice};
 

@@ -5,6 +5,7 @@
 
 mod clock;
 mod recipes;
+mod unequal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -159,7 +160,7 @@ pub fn compare(sides: &[Side<'_>]) -> Result<Comparison, Fault> {
         better: evidence.better,
         level: LEVEL,
         recipes: recipes::differing_keys(sides),
-        notes: recipes::notes(sides),
+        notes: recipes::notes(sides).into_iter().chain(unequal::notes(sides)).collect(),
         cases,
         curves,
         arms,

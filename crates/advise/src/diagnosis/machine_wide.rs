@@ -1,9 +1,9 @@
 //! What is wrong with a machine, whoever runs on it: no server is named, so nothing is charged to anybody.
 
-use machine::Missing;
 use machine::wording::{percent, things_per_second};
+use machine::{CpuSet, Missing};
 use probe::Situation;
-use probe::account::{CpuAccount, Source};
+use probe::account::{Account, CpuAccount, Source};
 use serde::Serialize;
 
 use super::cause::{Cause, Remedy, Subject};
@@ -21,6 +21,8 @@ const INTERRUPTED: f64 = 0.20;
 /// With so many idle CPUs, or such a share of all, tasks do not wait because there is more work than CPUs.
 const IDLE_CPUS: f64 = 0.5;
 const IDLE_SHARE: f64 = 0.1;
+/// CPUs with many interrupts that are named.
+const NAMED: usize = 4;
 /// Less of this a second does not explain why tasks wait for memory.
 const FEW_PER_S: f64 = 1.0;
 
@@ -198,14 +200,15 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
     let (claim, remedy) = match idle {
         Some((idle, 1)) if idle >= IDLE_SHARE => (
             format!(
-                "Tasks wait for the only CPU, though it is idle for {} of the time: they wake up together",
+                "Tasks wait for the only CPU, though it is idle for {} of the time: they wake up together, or a quota holds them back",
                 percent(idle)
             ),
-            "Spread in time what starts together (timers, batches), or give the machine another CPU",
+            "Look for a quota that is used up (nr_throttled in cpu.stat of each cgroup); else spread in time what starts together (timers, batches), or \
+             give the machine another CPU",
         ),
         Some((idle, cpus)) if idle >= IDLE_CPUS.min(IDLE_SHARE * cpus as f64) => (
             format!(
-                "Tasks wait for a CPU while {idle:.1} CPUs are idle: they are confined to too few, or wake up together"
+                "Tasks wait for a CPU while {idle:.1} CPUs are idle: they are confined to too few, held back by a quota, or wake up together"
             ),
             "Find the tasks that wait (pinwise diagnose --process NAME), and check their affinity, cpuset and quota, and which CPUs are isolated",
         ),
@@ -213,13 +216,27 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
             "Tasks wait for a CPU; whether others were idle is not known".to_string(),
             "Find the tasks that wait, and check their affinity, cpuset and quota",
         ),
-        Some(_) => (
-            "There is more work than CPUs".to_string(),
-            "Find the tasks that wait and those that could run elsewhere: pinwise diagnose --process NAME",
-        ),
+        Some(_) => more_work(situation),
     };
     let cause = Cause::seen(about.id, Subject::Machine, waited, claim).figure("cpu_some_share", waited);
     Looked::Found(vec![with_busiest(cause, situation).remedy(Remedy::by_hand(remedy))])
+}
+
+/// That no CPU is idle, and what to do: what the hypervisor withholds is no work of this machine.
+fn more_work(situation: &Situation) -> (String, &'static str) {
+    match situation.stolen_share(&situation.online()).filter(|share| *share >= WAITS) {
+        Some(stolen) => (
+            format!(
+                "There is more work than CPU time: the hypervisor withholds {} of the CPUs' time (steal)",
+                percent(stolen)
+            ),
+            steal::REMEDY,
+        ),
+        None => (
+            "There is more work than CPUs".to_string(),
+            "Find the tasks that wait and those that could run elsewhere: pinwise diagnose --process NAME",
+        ),
+    }
 }
 
 /// What makes tasks wait for memory: its row, what is counted there, what happens to these, the figure.
@@ -271,23 +288,48 @@ fn io_pressure(about: &About, situation: &Situation) -> Looked {
 fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
     let Some(account) = &situation.account else { return Looked::needs_account(about) };
     let share = |cpu: &CpuAccount| cpu.share_of_online(cpu.interrupted_ns).unwrap_or(0.0);
-    let crowded = account.cpus.iter().filter(|cpu| share(cpu) >= INTERRUPTED);
-    let causes = crowded.map(|cpu| {
-        let largest = cpu.sources.iter().max_by_key(|(_, seen)| seen.all.total_ns).map(|(source, _)| source);
-        let line = account.lines.iter().filter(|line| line.cpu == cpu.cpu).max_by_key(|line| line.seen.all.total_ns);
-        let above_all = match (largest, line) {
-            (Some(Source::Device), Some(line)) => {
-                format!(", above all IRQ {} ({})", line.irq, line.name.as_deref().unwrap_or("not known"))
-            }
-            (Some(source), _) => format!(", above all {}", source.words()),
-            (None, _) => String::new(),
-        };
-        let claim = format!("Interrupts take {} of CPU {}{above_all}", percent(share(cpu)), cpu.cpu);
-        Cause::seen(about.id, Subject::Cpu { cpu: cpu.cpu }, share(cpu), claim)
+    let mut crowded: Vec<&CpuAccount> = account.cpus.iter().filter(|cpu| share(cpu) >= INTERRUPTED).collect();
+    crowded.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    let online = account.cpus.iter().filter(|cpu| cpu.online_ns() > 0).count();
+    let all: CpuSet = crowded.iter().map(|cpu| cpu.cpu).collect();
+    let remedy = match all.len() == online {
+        true => {
+            "No CPU is free of them: have them come less often (knob coalescing, for a network card; pinwise watch --cpu names functions and lines)"
+        }
+        false => {
+            "Keep servers off this CPU, or move what raises them (pinwise watch --cpu names functions and lines)"
+        }
+    };
+    let causes = crowded.iter().take(NAMED).map(|cpu| {
+        let claim =
+            format!("Interrupts take {} of CPU {}{}", percent(share(cpu)), cpu.cpu, above_all(account, cpu));
+        let cause = Cause::seen(about.id, Subject::Cpu { cpu: cpu.cpu }, share(cpu), claim)
             .figure("interrupted_share", share(cpu))
-            .remedy(Remedy::by_hand("Keep servers off this CPU, or move what raises them (pinwise watch --cpu names functions and lines)"))
+            .remedy(Remedy::by_hand(remedy));
+        match all.len() > NAMED {
+            true => cause.because(format!(
+                "they take {} or more of each of {} CPUs: {all}; only the busiest are listed",
+                percent(INTERRUPTED),
+                all.len()
+            )),
+            false => cause,
+        }
     });
     Looked::of(causes.collect())
+}
+
+/// What takes most of a CPU's interrupt time: `, above all IRQ 24 (eth0-rx-0)`.
+fn above_all(account: &Account, cpu: &CpuAccount) -> String {
+    let largest = cpu.sources.iter().max_by_key(|(_, seen)| seen.all.total_ns).map(|(source, _)| source);
+    let line =
+        account.lines.iter().filter(|line| line.cpu == cpu.cpu).max_by_key(|line| line.seen.all.total_ns);
+    match (largest, line) {
+        (Some(Source::Device), Some(line)) => {
+            format!(", above all IRQ {} ({})", line.irq, line.name.as_deref().unwrap_or("not known"))
+        }
+        (Some(source), _) => format!(", above all {}", source.words()),
+        (None, _) => String::new(),
+    }
 }
 
 fn stolen_time(about: &About, situation: &Situation) -> Looked {
@@ -307,7 +349,6 @@ fn stolen_time(about: &About, situation: &Situation) -> Looked {
 mod tests {
     use machine::Machine;
     use machine::topology::cpus::Cpu;
-    use probe::account::Account;
     use probe::{Busy, Counter, Observation, SystemCounter};
 
     use super::*;
@@ -386,7 +427,7 @@ mod tests {
         one.account.as_mut().unwrap().cpus[0].idle_ns = 20_000_000;
         assert_eq!(claim(&one), "There is more work than CPUs");
         let some_room = situation(800_000_000, 0, crowded());
-        assert!(claim(&some_room).contains("confined to too few, or wake up together"));
+        assert!(claim(&some_room).contains("confined to too few, held back by a quota, or wake up together"));
     }
 
     #[test]
@@ -421,6 +462,47 @@ mod tests {
     fn a_cpu_that_interrupts_take_is_named() {
         let diagnosis = diagnose_machine(&situation(0, 300_000_000, calm()));
         assert_eq!(diagnosis.causes[0].id.to_string(), "interrupted-cpu/cpu:1");
+    }
+
+    #[test]
+    fn tasks_that_a_quota_holds_back_need_not_wake_up_together() {
+        let crowded = vec![waited("cpu some", 500_000), waited("memory some", 0), waited("io some", 0)];
+        let mut one = situation(500_000_000, 0, crowded);
+        one.account.as_mut().unwrap().cpus.truncate(1);
+        let cause = diagnose_machine(&one).causes.remove(0);
+        assert!(cause.claim.contains("or a quota") && cause.remedies[0].words.contains("nr_throttled"));
+    }
+
+    #[test]
+    fn what_the_hypervisor_withholds_is_no_work_of_the_machine() {
+        let crowded = vec![waited("cpu some", 500_000), waited("memory some", 0), waited("io some", 0)];
+        let mut seen = situation(1_000_000_000, 0, crowded);
+        let cpus = &mut seen.account.as_mut().unwrap().cpus;
+        (cpus[1].other_ns, cpus[1].idle_ns) = (1_000_000_000, 0);
+        let claim = |seen: &Situation| {
+            let causes = diagnose_machine(seen).causes;
+            causes.into_iter().find(|cause| cause.id.rule == "cpu-pressure").unwrap().claim
+        };
+        assert_eq!(claim(&seen), "There is more work than CPUs");
+        for cpu in &mut seen.account.as_mut().unwrap().cpus {
+            cpu.steal_ns = Some(400_000_000);
+        }
+        assert!(claim(&seen).contains("withholds 40 %"), "{}", claim(&seen));
+    }
+
+    #[test]
+    fn of_many_cpus_with_interrupts_the_busiest_are_named_and_none_is_said_to_be_free() {
+        let mut seen = situation(0, 300_000_000, calm());
+        let of_one = seen.account.as_ref().unwrap().cpus[1].clone();
+        let crowded =
+            |cpu| CpuAccount { cpu, interrupted_ns: 300_000_000 + u64::from(cpu), ..of_one.clone() };
+        seen.account.as_mut().unwrap().cpus = (0..64).map(crowded).collect();
+        let causes = diagnose_machine(&seen).causes;
+        let ids: Vec<String> = causes.iter().map(|cause| cause.id.to_string()).collect();
+        let busiest = [63, 62, 61, 60].map(|cpu| format!("interrupted-cpu/cpu:{cpu}"));
+        assert_eq!(ids, busiest);
+        assert!(causes[0].evidence[0].contains("64 CPUs: 0-63"), "{causes:?}");
+        assert!(causes[0].remedies[0].words.starts_with("No CPU is free"), "{causes:?}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::waterfall::{Change, MATTERS};
 use crate::diagnosis::cause::tier;
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{Cause, CauseId, Remedy, ShareOf, Subject, about};
+use crate::judge;
 
 /// How far a claim about two arms can be relied on; the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -154,7 +155,7 @@ impl Claim {
     /// The claim with what a proof says of it.
     pub(super) fn judged(self, proof: Option<&Proof>) -> Self {
         let Some(proof) = proof else { return self };
-        let support = match (proof.holds(), proof.refuted()) {
+        let support = match (proof.holds(), judge::refutes(proof)) {
             (true, _) => Support::Proved,
             (_, true) => Support::Refuted,
             // More blocks may decide it.

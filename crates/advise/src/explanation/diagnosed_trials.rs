@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use probe::Situation;
 use study::{Facts, Observed};
 
-use super::load_waits::load_waits;
+use super::load_waits::{load_waits, share_of_server};
 use super::term::Terms;
 use crate::diagnosis::rules;
 use crate::diagnosis::scene::Scene;
@@ -34,10 +34,13 @@ impl<'a> DiagnosedTrial<'a> {
         let active_ns = diagnosis.time.as_ref().map_or(0.0, ServerTime::active_ns);
         let wall_ns = diagnosis.time.as_ref().map_or(0.0, |time| time.wall_ns);
         let limit = diagnosis.limit;
+        let time = diagnosis.time.clone();
         let load = Terms::of_load(situation);
         let mut found = Found::of(situation, diagnosis);
-        if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref()).filter(|_| wall_ns > 0.0) {
-            found.add(situation, Cause { share: Some(waited_ns / wall_ns), ..cause });
+        if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref())
+            && let Some(share) = time.and_then(|time| share_of_server(waited_ns, &time))
+        {
+            found.add(situation, Cause { share: Some(share), ..cause });
         }
         Self { observed, server: Terms::of(situation), load, active_ns, wall_ns, limit, found }
     }

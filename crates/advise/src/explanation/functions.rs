@@ -12,6 +12,9 @@ use super::waterfall::{Change, MATTERS};
 /// Functions that are named.
 const MOST: usize = 5;
 
+/// Functions of a kind that a profile keeps: a full list says nothing of what comes after its last.
+const KEPT: usize = 12;
+
 /// Standard deviations of a difference of counts beyond which it is not chance. A case has some hundred functions and dozens of contrasts: if
 /// nothing differs, about two of 30,000 functions exceed it (normal distribution).
 const BEYOND_CHANCE: f64 = 4.0;
@@ -52,7 +55,7 @@ pub struct FunctionChange {
 }
 
 /// Functions whose CPU time a request differs between the arms by more than chance, those that changed most first. A function that is not
-/// among the twelve most frequent of a trial counts as none there.
+/// among the twelve most frequent of a trial counts as none there, if the arms differ even with as many samples as the last of the twelve.
 pub(super) fn functions(pairs: &[TrialPair<'_, '_>]) -> Vec<FunctionChange> {
     if pairs.iter().any(|(arm, against)| [arm, against].iter().any(|trial| sampled(trial.observed).is_none()))
     {
@@ -65,7 +68,8 @@ pub(super) fn functions(pairs: &[TrialPair<'_, '_>]) -> Vec<FunctionChange> {
         .into_iter()
         .filter(|(place, name)| is_beyond_chance(pairs, *place, name))
         .filter_map(|(place, name)| {
-            let cpu_us = change(pairs, |observed| cpu_us(observed, |profile| samples(profile, place, name)))?;
+            let cpu_us =
+                change(pairs, |observed| cpu_us(observed, |profile| samples(profile, place, name, false)))?;
             Some(FunctionChange { place, name: name.into(), cpu_us })
         })
         .filter(|changed| {
@@ -93,8 +97,12 @@ fn cpu_us(observed: &Observed, of: impl Fn(&Profile) -> u64) -> Option<f64> {
     Some(had_ns * (of(profile) as f64 / profile.samples as f64) / requests / 1e3)
 }
 
-fn samples(profile: &Profile, place: Where, name: &str) -> u64 {
-    place.of(profile).iter().find(|sampled| sampled.name == name).map_or(0, |sampled| sampled.samples)
+/// Samples of a function in a trial. One that is not in a full list has as many as the last of the list at most: that many if `most`.
+fn samples(profile: &Profile, place: Where, name: &str, most: bool) -> u64 {
+    let list = place.of(profile);
+    let listed = list.iter().find(|sampled| sampled.name == name).map(|sampled| sampled.samples);
+    let last = list.last().filter(|_| most && list.len() >= KEPT).map(|sampled| sampled.samples);
+    listed.or(last).unwrap_or(0)
 }
 
 /// All that has a name in any of these trials.
@@ -109,18 +117,24 @@ fn named<'a>(pairs: &[TrialPair<'_, 'a>]) -> BTreeSet<(Where, &'a str)> {
     profiles.flat_map(of).collect()
 }
 
-/// Whether the counts of all blocks together differ by more than counts of rare events do by chance.
+/// Whether the counts of all blocks together differ by more than counts of rare events do by chance, whatever was cut off from the lists.
 fn is_beyond_chance(pairs: &[TrialPair<'_, '_>], place: Where, name: &str) -> bool {
-    let rate = |trials: &mut dyn Iterator<Item = &Observed>| {
+    let rate = |trials: &mut dyn Iterator<Item = &Observed>, most: bool| {
         let (mut count, mut requests) = (0.0, 0.0);
         for (profile, of_trial) in trials.filter_map(sampled) {
-            count += samples(profile, place, name) as f64;
+            count += samples(profile, place, name, most) as f64;
             requests += of_trial;
         }
         // The variance of a count is the count; that of a count of 0 is not 0.
         (count / requests, count.max(1.0) / (requests * requests))
     };
-    let (arm, arm_variance) = rate(&mut pairs.iter().map(|(arm, _)| arm.observed));
-    let (against, against_variance) = rate(&mut pairs.iter().map(|(_, against)| against.observed));
-    (arm - against).abs() > BEYOND_CHANCE * (arm_variance + against_variance).sqrt()
+    // In standard deviations, if one of the two arms has the most that it can have.
+    let deviations = |most_in_arm: bool| {
+        let (arm, arm_variance) = rate(&mut pairs.iter().map(|(arm, _)| arm.observed), most_in_arm);
+        let (against, against_variance) =
+            rate(&mut pairs.iter().map(|(_, against)| against.observed), !most_in_arm);
+        (arm - against) / (arm_variance + against_variance).sqrt()
+    };
+    let both = [deviations(true), deviations(false)];
+    both.iter().all(|by| *by > BEYOND_CHANCE) || both.iter().all(|by| *by < -BEYOND_CHANCE)
 }

@@ -5,6 +5,7 @@ use machine::{CpuSet, Setting};
 use study::{Arm, Intervention, Prediction, Role, Verdict};
 
 use super::claim::Claim;
+use crate::diagnosis::Subject;
 
 /// Knobs whose value is the CPUs of the cause, so that it can be moved to those of the other arm.
 const MOVES: [&str; 3] = [PIN, "irq-affinity", "rps-cpus"];
@@ -14,12 +15,15 @@ const AS_FOUND: &str = "as found";
 const AWAY: &str = "cause away";
 const HERE: &str = "cause here";
 
-/// The intervention; `None` if no knob takes the cause away, or if the object to set ends with the trial.
+/// The intervention; `None` if no knob takes the cause away, if the object to set ends with the trial, or if it is the server that would be
+/// moved.
 ///
 /// `costlier` is the arm that the claim costs more. Where the cause can be put onto CPUs and both arms pin the server to different ones, it
 /// is also brought to `cheaper`, which must become slower: both directions.
 pub fn intervention(claim: &Claim, costlier: &Arm, cheaper: &Arm) -> Option<Intervention> {
-    let setting = claim.example.as_ref()?.remedies.iter().find_map(|remedy| remedy.setting.clone())?;
+    let causes_own = |setting: &Setting| !places_the_server(claim, setting);
+    let mut settings = claim.example.as_ref()?.remedies.iter().filter_map(|remedy| remedy.setting.clone());
+    let setting = settings.find(causes_own)?;
     let there = cheaper.placement.server_cpus.clone().filter(|cpus| can_be_brought(&setting, costlier, cpus));
     // If it is brought to the cheaper arm, it is away from the costlier one, too.
     let away = match &there {
@@ -41,6 +45,11 @@ pub fn intervention(claim: &Claim, costlier: &Arm, cheaper: &Arm) -> Option<Inte
     }
     let what = format!("{} = {} instead of as it was found", away.object(), away.value);
     Some(Intervention { what, arms, predictions })
+}
+
+/// Whether the setting puts the server itself on other CPUs: that is another placement, with which the cause is not moved.
+fn places_the_server(claim: &Claim, setting: &Setting) -> bool {
+    setting.knob == PIN && claim.id.subject == Subject::Server
 }
 
 /// Whether the setting says on which CPUs the cause is, and these are others than those of the arm.

@@ -5,8 +5,8 @@ use machine::wording::percent;
 use probe::{Party, Situation};
 
 use super::term::{Term, Terms};
-use crate::diagnosis::rules::waits::slow_client::hog_beside_clients;
-use crate::diagnosis::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::waits::slow_client::{hog_beside_clients, used};
+use crate::diagnosis::{Cause, Remedy, ServerTime, Subject};
 
 /// The rule whose claim it is.
 const RULE: &str = "slow-client";
@@ -31,16 +31,16 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
     }
     let waited_ns = waited_ns.min(hog_ns);
     let claim = format!(
-        "{} (process {}) had {} of CPU {cpu}, where the load runs: the load waited for that CPU for {} of its time",
-        hog.comm,
-        hog.pid,
-        percent(hog.cpus),
+        "{}, where the load runs: the load waited for a CPU for {} of its time",
+        used(hog, cpu),
         percent(waited_ns / all_ns)
     );
     let cause = Cause::seen(RULE, Subject::Process { pid: hog.pid }, waited_ns / all_ns, claim)
         .figure("load_waited_share", waited_ns / all_ns)
         .figure("hog_cpus", hog.cpus);
-    let spare = situation.online().difference(&loads_cpus(situation)).difference(&situation.server.cpus());
+    let isolated = situation.machine.isolated().unwrap_or_default();
+    let used = loads_cpus(situation).union(&situation.server.cpus());
+    let spare = situation.online().difference(&used).difference(&isolated);
     let remedy = match spare.is_empty() {
         true => Remedy::by_hand("Move it or the load to another CPU, or to another host"),
         false => Remedy::set(
@@ -51,6 +51,13 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
         ),
     };
     Some((cause.remedy(remedy), waited_ns))
+}
+
+/// What the load's waiting costs the server, as a share of all its time: at most what it slept. With more requests in flight, and with several
+/// threads of the load, it works meanwhile. `None` if it did not sleep.
+pub(super) fn share_of_server(waited_ns: f64, time: &ServerTime) -> Option<f64> {
+    let cost_ns = waited_ns.min(time.asleep_ns);
+    (cost_ns > 0.0 && time.wall_ns > 0.0).then(|| cost_ns / time.wall_ns)
 }
 
 /// The server's share of the time in which a CPU was online.
@@ -113,13 +120,30 @@ mod tests {
     fn a_process_that_the_load_waits_for_is_named_with_its_cpu() {
         let (cause, waited_ns) = found(&situation(400_000, 0)).unwrap();
         assert_eq!((cause.id.to_string().as_str(), waited_ns), ("slow-client/process:9", 4e8));
-        assert!(cause.claim.contains("hog (process 9) had 50 % of CPU 0"), "{}", cause.claim);
+        assert!(
+            cause.claim.contains("hog (process 9) used 50 % of a CPU and was last seen on CPU 0"),
+            "{}",
+            cause.claim
+        );
         let setting = cause.remedies[0].setting.as_ref().unwrap();
         assert_eq!(
             (setting.target.as_str(), setting.value.as_str()),
             ("9", "2"),
             "the load was on CPU 1, too"
         );
+    }
+
+    #[test]
+    fn a_load_that_waits_costs_a_server_that_works_on_nothing() {
+        let mut time = ServerTime::of(&crate::diagnosis::situation_builder::situation()).unwrap();
+        assert_eq!(share_of_server(1e8, &time), Some(0.1));
+        assert_eq!(
+            share_of_server(4e9, &time),
+            Some(0.4),
+            "eight threads of the load wait, and it slept for 0.4 s"
+        );
+        time.asleep_ns = 0.0;
+        assert_eq!(share_of_server(4e9, &time), None);
     }
 
     #[test]

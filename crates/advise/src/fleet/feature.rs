@@ -301,4 +301,20 @@ mod tests {
         }
         assert!(ALL.is_sorted());
     }
+
+    #[test]
+    fn reasons_hold_for_guests_for_other_clocks_and_for_nodes_within_a_package() {
+        for memory in [FeatureId::Memory, FeatureId::NodeMemory] {
+            assert!(memory.why().starts_with("On hardware") && memory.why().contains("may mean"));
+        }
+        for device in [FeatureId::CardNode, FeatureId::DeviceNodes] {
+            assert!(!device.why().contains("packages"), "NPS and SNC make several nodes of a package");
+        }
+        let clock = FeatureId::ClockSource.why();
+        assert!(clock.contains("arch_sys_counter") && clock.contains("hypervisors"), "they are read as fast");
+        assert!(
+            !FeatureId::Turbo.why().contains("quarter"),
+            "it depends on the model and on how many are busy"
+        );
+    }
 }

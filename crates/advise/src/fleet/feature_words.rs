@@ -28,7 +28,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::NodeMemory => (
             "node-memory",
             10.0,
-            "Less memory on a node means a DIMM that is missing or switched off: fewer channels, and pages that go to another node.",
+            "On hardware, less memory on a node may mean a missing DIMM and fewer channels; pages go to another node sooner.",
         ),
         F::NodeDistances => (
             "node-distances",
@@ -38,7 +38,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::Memory => (
             "memory",
             10.0,
-            "Less memory means a DIMM that is missing or switched off, and so fewer channels as well.",
+            "On hardware, less memory may mean a DIMM that is missing or switched off, and so fewer channels; a guest was given its size.",
         ),
         F::PackageCpus => (
             "package-cpus",
@@ -72,7 +72,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::KernelBuild => (
             "kernel-build",
             6.0,
-            "The release is the same and the code is not: fixes and mitigations may differ.",
+            "The release is the same and the build is not: fixes and mitigations may differ.",
         ),
         F::Preemption => (
             "preemption",
@@ -94,12 +94,12 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::Mitigation => (
             "mitigation",
             8.0,
-            "A mitigation costs time at every entry into the kernel, or at every switch; without it the CPU is open.",
+            "A mitigation costs time at every entry into the kernel, or at every switch; an affected CPU without it is open.",
         ),
         F::ClockSource => (
             "clock-source",
             9.0,
-            "Reading the time from anything but the TSC takes about a microsecond instead of 20 ns, and servers read it constantly.",
+            "Reading hpet or acpi_pm takes about a microsecond; tsc, arch_sys_counter and most clocks of hypervisors take some 20 to 50 ns.",
         ),
         F::TransparentHugePages => (
             "transparent-huge-pages",
@@ -158,14 +158,14 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::HardwareFrequency => {
             ("hardware-frequency", 7.0, "Firmware may have switched turbo off, or holds the clock down.")
         }
-        F::Turbo => ("turbo", 8.0, "Without turbo a busy core is a quarter slower or more."),
+        F::Turbo => ("turbo", 8.0, "Without turbo a busy core never runs above its base clock."),
         F::NetworkCard => {
             ("network-card", 10.0, "A card is missing or additional, or is served by another driver.")
         }
         F::CardNode => (
             "card-node",
             9.0,
-            "Packets of a card on another node cross the link between packages, and so do its interrupts where they were placed by a list.",
+            "Packets of a card on another node cross the link between nodes, and so do its interrupts where they were placed by a list.",
         ),
         F::CardPcieLink => (
             "card-pcie-link",
@@ -178,7 +178,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::CardState => (
             "card-state",
             7.0,
-            "A port without link carries nothing; of a bond, half of the capacity is gone.",
+            "A port without link carries nothing; a bond loses that port's share of its capacity.",
         ),
         F::CardQueues => (
             "card-queues",
@@ -214,7 +214,7 @@ pub(super) fn of(feature: FeatureId) -> (&'static str, f64, &'static str) {
         F::DeviceNodes => (
             "device-nodes",
             7.0,
-            "What uses the device from the usual node reaches it across the link between packages here.",
+            "What uses the device from the usual node reaches it across the link between nodes here.",
         ),
         F::Hypervisor => {
             ("hypervisor", 6.0, "Another hypervisor delivers interrupts and takes time away differently.")

@@ -58,9 +58,11 @@ fn knows_all(machine: &Machine) -> Vec<FeatureId> {
     if machine.kernel.cmdline.is_some() {
         known.extend([FeatureId::BootParameter, FeatureId::BootParameterEffect]);
     }
-    // Interfaces without hardware are there wherever /sys/class/net could be read.
+    // Interfaces without hardware are there wherever /sys/class/net could be read. A container sees those of its network namespace only.
     if has(DeviceKind::Net) {
-        known.extend([FeatureId::NetworkCard, FeatureId::Accelerators]);
+        let is_inside = machine.containers.inside.as_ref().is_some_and(|inside| inside.container);
+        known.extend((!is_inside).then_some(FeatureId::NetworkCard));
+        known.push(FeatureId::Accelerators);
     }
     // A host without disks looks like one whose disks could not be read.
     if has(DeviceKind::Block) {

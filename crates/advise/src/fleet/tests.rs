@@ -5,6 +5,8 @@ mod simulated;
 
 use std::sync::LazyLock;
 
+use machine::devices::DeviceKind;
+use machine::processes::Inside;
 use machine::{CpuSet, FactId, Machine, Missing};
 use proptest::prelude::*;
 
@@ -221,6 +223,17 @@ fn cards_are_matched_by_name_and_else_by_driver() {
         (FeatureId::NetworkCard, "eth0", "virtio_net", "not there"),
     ];
     assert_eq!(differences(&shape), cards);
+}
+
+#[test]
+fn a_capture_from_inside_a_container_does_not_show_that_a_card_is_missing() {
+    let mut inside = base("two-node-smt");
+    inside.devices.retain(|device| device.kind != DeviceKind::Net || device.is_virtual);
+    let missing = one_shape(&three_and(inside.clone()));
+    assert_eq!(differences(&missing), [(FeatureId::NetworkCard, "eth0", "virtio_net", "not there")]);
+    inside.containers.inside = Some(Inside { container: true, because: "/.dockerenv".into() });
+    let container = (FeatureId::Container, "", "outside of any", "inside of one");
+    assert_eq!(differences(&one_shape(&three_and(inside))), [container]);
 }
 
 #[test]

@@ -7,15 +7,22 @@ use probe::noise::Cause;
 pub fn remedy(cause: Cause) -> Option<&'static str> {
     match cause {
         Cause::OtherTasks => Some(
-            "keep other tasks off the CPU (knob cpuset, an isolated cpuset partition, boot parameter isolcpus=domain)",
+            "keep other tasks off the CPU (knob cpuset, an isolated cpuset partition, boot parameter isolcpus=domain); the kernel's \
+             threads of this CPU stay",
         ),
         Cause::OffCpuIdle => Some(
-            "a quota took the CPU from the loop: raise cpu.max of its cgroup, or sysctl kernel.sched_rt_runtime_us",
+            "a limit took the CPU from the loop: raise cpu.max of its cgroup (version 1: cpu.cfs_quota_us); with --fifo, it may also be \
+             sysctl kernel.sched_rt_runtime_us, or since Linux 6.12 the fair server (/sys/kernel/debug/sched/fair_server)",
         ),
-        Cause::Steal => {
-            Some("the host gives the CPU to other guests: pin this guest's CPUs there, one to a CPU")
-        }
-        Cause::Unexplained => Some("no setting of this system removes it: check the host, or firmware (SMI)"),
+        Cause::Steal => Some(
+            "the host ran something else, or held this guest to a limit: pin the guest's CPUs there, one to a CPU, or raise the limit \
+             (CPU credits, vCPU quota)",
+        ),
+        // NUMA balancing takes pages from the loop: no trace point that is looked at sees the faults that bring them back.
+        Cause::Unexplained => Some(
+            "check the host and firmware (SMI); a change of the clock (knobs frequency-min, frequency-max) and, with several nodes, \
+             NUMA balancing (knob numa-balancing) also stop a CPU without an event",
+        ),
         Cause::Source(source) => of_source(source),
     }
 }
@@ -45,7 +52,14 @@ fn of_source(source: Source) -> Option<&'static str> {
             "boot with rcu_nocbs= (knob boot-parameters): it gives this work to threads that can be moved (knob \
              kernel-thread-affinity); nohz_full= implies it"
         }
-        Source::SoftirqBlock | Source::Device => "move the lines of the disk: knob irq-affinity",
+        Source::Device => {
+            "a device's line arrives here: move it (knob irq-affinity; 'pinwise watch --cpu' names the line); the kernel refuses that \
+             for lines that it manages, such as those of NVMe disks"
+        }
+        Source::SoftirqBlock => {
+            "requests to a disk complete here: those of tasks of this CPU (knobs process-affinity, cpuset), or all of a disk whose line \
+             arrives here (knob irq-affinity)"
+        }
         Source::SoftirqTimer | Source::SoftirqHrtimer => {
             "timers fire where they were set: keep the tasks that set them off these CPUs (knobs process-affinity, cpuset); nohz_full= \
              (knob boot-parameters) moves those that need no CPU of their own, and a longer vm-stat-interval makes statistics rarer"
@@ -55,7 +69,9 @@ fn of_source(source: Source) -> Option<&'static str> {
              partition (cpuset.cpus.partition)"
         }
         Source::Nmi => "profiling, or the hard lockup watchdog: knob nmi-watchdog",
-        Source::Thermal => "the CPU is too hot: check cooling and power limits",
+        Source::Thermal => {
+            "the CPU reports heat, a power limit or, on hybrid CPUs, new ratings of its cores: check cooling and power limits"
+        }
         _ => return None,
     })
 }
@@ -76,5 +92,14 @@ mod tests {
             );
         }
         assert_eq!(of_source(Source::IrqWork), None, "what ran there may be anything");
+    }
+
+    #[test]
+    fn a_device_is_not_taken_for_a_disk_and_steal_not_for_other_guests_alone() {
+        assert!(!of_source(Source::Device).unwrap().contains("the disk"), "it may be a network card");
+        assert!(of_source(Source::SoftirqBlock).unwrap().contains("tasks of this CPU"));
+        assert!(remedy(Cause::Steal).unwrap().contains("raise the limit"));
+        assert!(remedy(Cause::OffCpuIdle).unwrap().contains("fair server"), "since Linux 6.12");
+        assert!(remedy(Cause::Unexplained).unwrap().contains("frequency-min"));
     }
 }

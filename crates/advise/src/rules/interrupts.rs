@@ -5,7 +5,7 @@ use machine::{CpuSet, Setting};
 use study::{Contrast, Facts, Intervention};
 
 use super::{About, Rule, receive_softirq};
-use crate::apply_command;
+use crate::apply_command::apply_command_to_confirm;
 use crate::finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 use crate::interrupt_rows::{self, Kind};
 use crate::interventions::{self, SettingsMoved};
@@ -181,7 +181,10 @@ impl Slow<'_> {
     fn size(&self, kind: Kind, pair: Pair) -> (Predicted, Fit, String) {
         let predicted = Cost::of(self.facts).predict(pair);
         let observed = Loss::of(self.contrast);
-        let (fit, mut agreement) = loss::compare(&predicted, &observed);
+        let (fit, mut agreement) = loss::compare_in(self.facts, &predicted, &observed);
+        if !loss::says_speed(self.facts) {
+            return (predicted, fit, agreement);
+        }
         let implied_ns = observed.share / pair.excess() * 1e9;
         agreement.push_str(&format!("; the whole loss would be {:.1} us an interrupt", implied_ns / 1e3));
         if fit == Fit::TooSmall && kind == Kind::Device && implied_ns <= DEAREST_DEVICE_COST_NS {
@@ -332,7 +335,7 @@ pub(crate) fn commands(kind: Kind, row: &Row, good: Option<u32>) -> Vec<String> 
         commands.push("systemctl is-active irqbalance".into());
         let moved =
             |cpu: u32| Setting { knob: "irq-affinity".into(), target: name.clone(), value: cpu.to_string() };
-        commands.extend(good.and_then(|cpu| apply_command::for_settings(&[moved(cpu)])));
+        commands.extend(good.and_then(|cpu| apply_command_to_confirm(&[moved(cpu)])));
     }
     commands
 }

@@ -6,7 +6,7 @@ use study::{Contrast, Facts, Intervention};
 
 use super::interrupts::{LEAST_RATE_PER_S, LEAST_RATIO, capital};
 use super::{About, Rule};
-use crate::apply_command;
+use crate::apply_command::apply_command_to_confirm;
 use crate::finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 use crate::interrupt_rows::{self, Kind};
 use crate::interventions::{self, SettingsMoved};
@@ -127,7 +127,8 @@ impl Slow<'_> {
         let by_time_alone = || {
             let excess = self.signs.time_excess().is_some_and(|e| e >= LEAST_EXCESS_ALONE);
             let part = self.signs.predicted_share().unwrap_or(0.0) / Loss::of(self.contrast).share;
-            excess && part >= LEAST_PART_ALONE && self.signs.receives_more()
+            let is_enough = part >= LEAST_PART_ALONE || !loss::says_speed(self.facts);
+            excess && is_enough && self.signs.receives_more()
         };
         explains_function_calls(self.own, self.cpu) || (self.signs.received() && by_time_alone())
     }
@@ -136,7 +137,7 @@ impl Slow<'_> {
         let cpu = self.cpu;
         let predicted = self.predicted();
         let (fit, agreement) = match &predicted {
-            Some(predicted) => loss::compare(predicted, &Loss::of(self.contrast)),
+            Some(predicted) => loss::compare_in(self.facts, predicted, &Loss::of(self.contrast)),
             None => (Fit::Unknown, "softirq time is not known, so no loss can be predicted".into()),
         };
         let steering = self.steering();
@@ -327,7 +328,7 @@ impl Slow<'_> {
         commands.extend(steering.iter().filter_map(Steering::command_to_see));
         if let Some(good) = self.good_cpu(steering) {
             let moved: Vec<Setting> = steering.iter().map(|one| one.moved(self.cpu, good)).collect();
-            commands.extend(apply_command::for_settings(&moved));
+            commands.extend(apply_command_to_confirm(&moved));
         }
         commands
     }

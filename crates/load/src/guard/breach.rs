@@ -3,7 +3,15 @@
 use std::fmt;
 
 use machine::Outside;
+use machine::wording::counted;
 use serde::{Deserialize, Serialize};
+
+use super::unanswered;
+
+/// The end of the server, as the figure of a guard.
+pub const SERVER_ENDS: &str = "server_ends";
+/// For how long nothing was answered, likewise.
+const SILENCE: &str = "silence_s";
 
 /// A guard that was breached, and by what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,14 +49,28 @@ pub enum Certainty {
 }
 
 impl Breach {
-    /// The breach in words, for people: one line without a full stop.
+    /// Whether its guard is on wherever there are any, without a limit that the user gives.
+    pub fn is_built_in(&self) -> bool {
+        [SERVER_ENDS, SILENCE, unanswered::FIGURE].contains(&self.figure.as_str())
+    }
+
+    /// The breach in words, for people: one line without a full stop. What is certain of the server need not be the arm's doing.
     pub fn words(&self) -> String {
         let (figure, guard) = (Outside(&self.figure), Outside(&self.guard));
         let (value, limit) = (Plain(self.value), Plain(self.limit));
         let requests = self.requests;
-        let seen = format!(
-            "the guard '{guard}' was breached: {figure} {value} in {requests} requests, where the limit is {limit}"
-        );
+        let what = match self.figure.as_str() {
+            SERVER_ENDS => {
+                "the server ended; one that is restarted or updated on purpose looks the same".to_string()
+            }
+            SILENCE => format!(
+                "nothing was answered for {value} s while bytes lay unread on {}; one long request that keeps the server from reading \
+                 looks the same",
+                counted(requests, "connection")
+            ),
+            _ => format!("{figure} {value} in {requests} requests, where the limit is {limit}"),
+        };
+        let seen = format!("the guard '{guard}' was breached: {what}");
         match self.certainty {
             Certainty::Counted => seen,
             Certainty::Inferred { false_breach } => {
@@ -97,6 +119,33 @@ mod tests {
         );
         assert!(breach(Certainty::Counted).words().ends_with("the limit is 20000"));
         assert_eq!([1.5, 0.25, 1234.4, 7.0].map(|x| Plain(x).to_string()), ["1.50", "0.25000", "1234", "7"]);
+    }
+
+    #[test]
+    fn what_else_looks_like_a_server_that_stops_or_ends_is_said() {
+        let of = |figure: &str, value| Breach {
+            guard: format!("{figure} <= 1"),
+            figure: figure.into(),
+            value,
+            requests: 3,
+            ..breach(Certainty::Counted)
+        };
+        let silence = of("silence_s", 1.25);
+        let words = silence.words();
+        assert!(
+            words.contains("for 1.25 s") && words.contains("on 3 connections; one long request"),
+            "{words}"
+        );
+        let ended = of("server_ends", 1.0);
+        assert!(
+            ended.words().ends_with("restarted or updated on purpose looks the same"),
+            "{}",
+            ended.words()
+        );
+        assert!(
+            silence.is_built_in() && ended.is_built_in() && of("unanswered_requests", 16.0).is_built_in()
+        );
+        assert!(!breach(Certainty::Counted).is_built_in(), "its limit can be raised");
     }
 
     #[test]

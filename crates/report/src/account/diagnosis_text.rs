@@ -1,7 +1,8 @@
 //! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
 
+use advise::apply_command::apply_command;
 use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, ShareOf, abouts};
-use machine::{Setting, wording};
+use machine::wording;
 
 use crate::account::changed_cpus;
 use crate::account::futex_text;
@@ -261,14 +262,10 @@ fn cause(
     for remedy in cause.remedies.iter().take(if wanted.all { usize::MAX } else { 1 }) {
         lines.extend(hanging("   -> ", &one_line(&remedy.words), "      ", width));
         // A command is one line, so that it can be copied.
-        lines.extend(remedy.setting.iter().map(|setting| format!("      {}", one_line(&command(setting)))));
+        let command = apply_command(remedy.setting.as_slice());
+        lines.extend(command.map(|command| format!("      {}", one_line(&command))));
     }
     lines
-}
-
-/// What puts a setting in force.
-fn command(setting: &Setting) -> String {
-    format!("pinwise apply --set {}:{}={}", setting.knob, setting.target, setting.value)
 }
 
 /// What is cost and no theft, and what looking cost.

@@ -16,7 +16,7 @@ const LONGEST_VALUE: usize = 80;
 pub(super) fn heading(environment: &Environment) -> &'static str {
     match environment.differences.is_empty() {
         false => "What differs apart from what was studied, the most important first",
-        true if environment.is_same() => "Same machine, kernel and settings, as far as is known",
+        true if environment.is_same() => "No difference in machine, kernel or settings, as far as is known",
         true => "Whether the machines differ is not known",
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn equal_machines_and_unknown_ones_are_distinguished() {
         let same = Environment { machines_compared: 2, ..Environment::default() };
-        assert!(heading(&same).starts_with("Same machine") && said(&same, false).is_empty());
+        assert!(heading(&same).starts_with("No difference") && said(&same, false).is_empty());
         let cannot = CannotTell {
             unknown: Unknown::Machine,
             cases: vec!["old".into(), "new".into()],

@@ -24,13 +24,27 @@ pub(super) fn ghz(machine: &Machine, cpus: &CpuSet) -> Result<f64, String> {
     found.map(|khz| khz as f64 / 1e6).ok_or_else(|| "the case names no CPUs".into())
 }
 
-/// The highest that the hardware can is no answer where turbo reaches it now and then: nobody knows what it ran at.
+/// Where turbo may have raised the clock there is no answer: nobody knows what it ran at.
 fn without_turbo_khz(policy: &FrequencyPolicy, turbo: Option<bool>) -> Result<u64, String> {
     let own = policy.base_khz.or(policy.hardware_max_khz.filter(|_| turbo == Some(false)));
-    match own {
-        Some(khz) => Ok(khz.min(policy.max_khz.unwrap_or(khz))),
-        None => Err("the map has no clock without turbo, nor that turbo is off".into()),
+    let Some(own_khz) = own else {
+        return Err("the map has no clock without turbo, nor that turbo is off".into());
+    };
+    let khz = own_khz.min(policy.max_khz.unwrap_or(own_khz));
+    match may_be_raised(policy, turbo, khz) {
+        false => Ok(khz),
+        true => Err(format!(
+            "turbo may have raised the clock above {:.2} GHz; switch it off before the study to have them",
+            khz as f64 / 1e6
+        )),
     }
+}
+
+/// Whether turbo may take the clock above this. A driver whose highest clock is the base has turbo beyond its limits.
+fn may_be_raised(policy: &FrequencyPolicy, turbo: Option<bool>, khz: u64) -> bool {
+    let limit = policy.max_khz.or(policy.hardware_max_khz);
+    let is_beyond_limits = turbo == Some(true) && limit == policy.hardware_max_khz;
+    turbo != Some(false) && (is_beyond_limits || limit.is_some_and(|limit| limit > khz))
 }
 
 #[cfg(test)]
@@ -54,10 +68,10 @@ mod tests {
     #[test]
     fn the_clock_is_the_one_without_turbo_or_none() {
         let of = |machine: &Machine, cpus: &str| ghz(machine, &cpus.parse().unwrap());
-        assert_eq!(of(&machine(Some(2_200_000), Some(true)), "0-1"), Ok(2.2));
+        assert_eq!(of(&machine(Some(2_200_000), Some(false)), "0-1"), Ok(2.2));
         assert_eq!(of(&machine(None, Some(false)), "0-1"), Ok(3.6));
         assert!(of(&machine(None, None), "0-1").unwrap_err().contains("turbo"));
-        assert!(of(&machine(Some(2_200_000), None), "3-4").unwrap_err().contains("CPU 4"));
+        assert!(of(&machine(Some(2_200_000), Some(false)), "3-4").unwrap_err().contains("CPU 4"));
         assert!(of(&Machine::default(), "0").unwrap_err().contains("no clock"));
         let mut limited = machine(Some(2_200_000), None);
         limited.power.frequency[0].max_khz = Some(1_200_000);
@@ -66,5 +80,19 @@ mod tests {
             FrequencyPolicy { cpus: "4".parse().unwrap(), base_khz: Some(1), ..FrequencyPolicy::default() };
         limited.power.frequency.push(slow);
         assert!(of(&limited, "0,4").unwrap_err().contains("differ"));
+    }
+
+    #[test]
+    fn a_clock_that_turbo_may_have_raised_is_none_to_divide_by() {
+        let of = |machine: &Machine| ghz(machine, &"0-1".parse().unwrap());
+        for turbo in [Some(true), None] {
+            let why = of(&machine(Some(2_200_000), turbo)).unwrap_err();
+            assert!(why.contains("above 2.20 GHz") && why.contains("switch it off"), "{why}");
+        }
+        let mut limited = machine(Some(2_200_000), Some(true));
+        limited.power.frequency[0].max_khz = Some(2_200_000);
+        assert_eq!(of(&limited), Ok(2.2), "the limit is below turbo");
+        limited.power.frequency[0].hardware_max_khz = Some(2_200_000);
+        assert!(of(&limited).is_err(), "acpi-cpufreq has turbo beyond its highest clock");
     }
 }

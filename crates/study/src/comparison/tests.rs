@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use load::LoadSpec;
 use machine::power::FrequencyPolicy;
 
 use super::*;
@@ -67,6 +68,27 @@ fn the_xeon_is_fastest_alone_and_last_from_two_on() {
     assert_eq!((sheet.notes.len(), sheet.recipes.len()), (0, 0), "{:?} {:?}", sheet.notes, sheet.recipes);
     let (low, high) = point.figure.interval.unwrap();
     assert!(low < point.figure.value && point.figure.value < high);
+}
+
+#[test]
+fn notes_say_what_makes_equal_numbers_mean_different_things() {
+    let mut facts = scans(SCALING);
+    facts[0].machine.power.turbo = Some(true);
+    // All CPUs are threads of one core there; elsewhere each is a core.
+    for (at, case) in facts.iter_mut().enumerate() {
+        let all = case.machine.online();
+        for cpu in &mut case.machine.cpus {
+            cpu.siblings = Some(if at == 1 { all.clone() } else { CpuSet::single(cpu.id) });
+        }
+    }
+    let notes = compare(&sides(&facts)).unwrap().notes;
+    let [turbo, cores] = notes.as_slice() else { panic!("{notes:?}") };
+    assert!(turbo.contains("turbo is on in opteron-875-scan:"), "{turbo}");
+    assert!(cores.contains("2 CPUs: in opteron-2347-scan some of them are threads"), "{cores}");
+    assert!(cores.contains("in opteron-875-scan, xeon-5345-scan each"), "{cores}");
+    facts[2].study.recipe.load = LoadSpec::named("own-traffic").unwrap();
+    let notes = compare(&sides(&facts)).unwrap().notes;
+    assert!(notes[0].contains("the load of xeon-5345-scan is the server's own traffic"), "{notes:?}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ const FEW: usize = 3;
 /// What the reader should know beside the standings of the arms.
 pub(super) fn of(evidence: &Evidence, study: &Resolved, trials: &[Trial]) -> Vec<String> {
     let Some(harm) = &evidence.harm else { return Vec::new() };
-    let mut notes: Vec<String> = harm.ended.map(ended).into_iter().collect();
+    let mut notes: Vec<String> = harm.ended.map(|by| ended(by, harm)).into_iter().collect();
     notes.extend(of_baseline(harm));
     notes.extend(slow_requests(harm));
     notes.extend(jumps(evidence, study, trials));
@@ -24,7 +24,7 @@ pub(super) fn of(evidence: &Evidence, study: &Resolved, trials: &[Trial]) -> Vec
 }
 
 /// Why there are no more blocks.
-fn ended(by: EndedBy) -> String {
+fn ended(by: EndedBy, harm: &Harm) -> String {
     let why = match by {
         EndedBy::Breaches { trials } => {
             format!(
@@ -32,10 +32,9 @@ fn ended(by: EndedBy) -> String {
                 counted(trials, "trial")
             )
         }
-        EndedBy::BaselineBreaches { trials } => format!(
-            "guards ended {} of the baseline itself: they do not fit this traffic; raise them (--guard), or study it at a quieter hour (--hours)",
-            counted(trials, "trial")
-        ),
+        EndedBy::BaselineBreaches { trials } => {
+            format!("guards ended {} of the baseline itself: {}", counted(trials, "trial"), to_fit(harm))
+        }
         EndedBy::SlowRequests { so_far, most } => {
             format!(
                 "{so_far} requests were slower than the guards on latency allow, and {most} was the most; where it ends depends on them, \
@@ -46,13 +45,28 @@ fn ended(by: EndedBy) -> String {
     format!("the study ended before its last block: {why}")
 }
 
+/// What makes the guards fit: those that nobody gave have no limit to raise.
+fn to_fit(harm: &Harm) -> &'static str {
+    let mut of_baseline = harm.breached.iter().filter(|breached| breached.baseline);
+    match of_baseline.all(|breached| breached.breach.is_built_in()) {
+        true => {
+            "these have no limit to raise; study it at a quieter hour (--hours), or without guards (--no-guard), which leaves a \
+             harmful arm in force to the end of its trial"
+        }
+        false => {
+            "they do not fit this traffic; raise them (--guard), or study it at a quieter hour (--hours)"
+        }
+    }
+}
+
 /// Trials of the baseline that a guard ended, where they did not end the study.
 fn of_baseline(harm: &Harm) -> Option<String> {
     let trials = harm.breached.iter().filter(|breached| breached.baseline).count();
     let is_said = matches!(harm.ended, Some(EndedBy::BaselineBreaches { .. }));
     (trials > 0 && !is_said).then(|| {
         format!(
-            "a guard ended {} of the baseline, which changes nothing: the traffic breached it there; such trials are run again",
+            "a guard ended {} of the baseline, which changes nothing: the traffic, other work on the machine or what an earlier arm left behind \
+             breached it there; such trials are run again",
             counted(trials, "trial")
         )
     })
@@ -95,9 +109,12 @@ fn jumps(evidence: &Evidence, study: &Resolved, trials: &[Trial]) -> Vec<String>
 
 #[cfg(test)]
 mod tests {
+    use load::guard::Breach;
+
     use super::*;
     use crate::arm::Role;
     use crate::evidence::{ArmStanding, of_case};
+    use crate::own_traffic::harm::Breached;
     use crate::own_traffic::harm::tests::{breach, own_traffic};
 
     /// Trials of two blocks in which every arm has the same latency, but for those that `change` changes.
@@ -160,6 +177,27 @@ mod tests {
             "{:?}",
             evidence.notes
         );
+    }
+
+    #[test]
+    fn a_built_in_guard_that_ends_the_baseline_is_not_to_be_raised() {
+        let study = own_traffic();
+        let silence = Breach { figure: "silence_s".into(), guard: "silence_s <= 1".into(), ..breach(1.2) };
+        let all = trials(&study, |trial, role| {
+            trial.breach = (role == Role::Baseline && trial.block == 0).then(|| silence.clone());
+        });
+        let notes = of_case(&study, &all).notes;
+        let ended = notes.iter().find(|note| note.contains("the baseline itself")).unwrap();
+        assert!(ended.contains("--no-guard") && !ended.contains("raise them"), "{ended}");
+    }
+
+    #[test]
+    fn a_trial_of_the_baseline_that_a_guard_ended_is_not_laid_to_the_traffic_alone() {
+        let arm = "unpinned A".to_string();
+        let breached = Breached { trial: 3, block: 0, arm, baseline: true, breach: breach(31_000.0) };
+        let harm = Harm { breached: vec![breached], slow_requests: None, ended: None };
+        let said = of_baseline(&harm).unwrap();
+        assert!(said.contains("other work on the machine") && said.contains("an earlier arm"), "{said}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use machine::devices::DeviceKind;
 use study::Facts;
 
-use super::{MS, case, rules, waited};
+use super::{MS, case, crowded, rules, waited};
 use crate::diagnosis::situation_builder::{SituationBuilder, situation};
 use crate::explanation::claim::Support;
 use crate::explanation::{explain, proof_id};
@@ -44,8 +44,15 @@ fn a_cause_that_can_be_moved_is_proved_in_both_directions() {
     let id = proof_id(&explanation.claims[0], "cpu 0", "cpu 1");
     let back = explain(&facts, "cpu 1", "cpu 0").unwrap();
     assert_eq!(proof_id(&back.claims[0], "cpu 1", "cpu 0"), id);
-    for (held, support) in [(true, Support::Proved), (false, Support::Refuted)] {
+    let elsewhere = machine::CpuSet::single(2);
+    let both = [&elsewhere, &machine::CpuSet::single(1)];
+    let expected = [(true, both[0], Support::Proved), (false, both[0], Support::Refuted)];
+    // What the server gains the load may lose, if the cause is moved to its only CPU.
+    let onto_load = (false, both[1], Support::Supported);
+    for (held, load, support) in expected.into_iter().chain([onto_load]) {
         let mut proved = facts.clone();
+        let mut intervention = intervention.clone();
+        intervention.arms.iter_mut().for_each(|arm| arm.placement.load_cpus = Some(load.clone()));
         proved.proofs.push(proof(&intervention, &id, held));
         let explanation = explain(&proved, "cpu 0", "cpu 1").unwrap();
         assert_eq!((explanation.claims[0].support, explanation.claims[0].proof.is_some()), (support, true));
@@ -113,4 +120,17 @@ fn a_process_that_ends_with_its_trial_is_not_moved_in_another() {
     let explanation = explain(&hogged(false), "cpu 0", "cpu 1").unwrap();
     assert_eq!(rules(&explanation), ["busy-task/program:hog"]);
     assert_eq!(explanation.claims[0].intervention, None);
+}
+
+#[test]
+fn the_servers_own_affinity_is_no_cause_that_can_be_moved() {
+    let facts = case(6, |arm, block| match arm {
+        "cpu 0" => (crowded(true, (350 + block as u64) * MS), Some(9_000.0)),
+        _ => (crowded(false, 250 * MS), Some(9_000.0)),
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    let narrow = explanation.claims.iter().find(|claim| claim.id.rule == "narrow-affinity").unwrap();
+    let setting = narrow.example.as_ref().and_then(|cause| cause.remedies[0].setting.as_ref()).unwrap();
+    assert_eq!(setting.knob, "process-affinity");
+    assert_eq!(narrow.intervention, None, "the server would be moved to the CPU of the other arm");
 }

@@ -71,3 +71,22 @@ fn without_samples_or_requests_no_function_is_named() {
     let few = case(6, |arm, _| (sampled(&[("copies", much(arm) / 20)]), Some(1_000.0)));
     assert!(explain(&few, "cpu 0", "cpu 1").unwrap().functions.is_empty(), "4 and 1 may be chance");
 }
+
+#[test]
+fn a_function_that_another_one_displaced_from_the_twelve_is_not_named() {
+    let others: Vec<String> = (0..11).map(|at| format!("function {at}")).collect();
+    let of = |last: (&'static str, u64)| {
+        let listed: Vec<(&str, u64)> = others.iter().map(|name| (name.as_str(), 18)).chain([last]).collect();
+        (sampled(&listed), Some(1_000.0))
+    };
+    let named = |displacing: u64| {
+        let facts = case(6, |arm, block| match arm {
+            "cpu 0" => of(("displaced", 12 + block as u64)),
+            _ => of(("displacing", displacing)),
+        });
+        let functions = explain(&facts, "cpu 0", "cpu 1").unwrap().functions;
+        functions.into_iter().map(|function| function.name).collect::<Vec<_>>()
+    };
+    assert_eq!(named(13), Vec::<String>::new(), "each may be the thirteenth of the other");
+    assert_eq!(named(1), ["displaced"], "there it has one sample at most");
+}

@@ -30,13 +30,17 @@ const OWN: &[&str] = &[
     "resume",
     "resume_offset",
     "root",
+    "roothash",
+    "smsc95xx.macaddr",
     "systemd.hostname",
     "systemd.machine_id",
+    "usrhash",
     "vlan",
 ];
 
 /// The same of all parameters whose names begin like this.
-const OWN_BEGINNINGS: [&str; 7] = ["rd.luks", "rd.lvm", "rd.md", "rd.iscsi", "rd.zfcp", "rd.znet", "inst."];
+const OWN_BEGINNINGS: [&str; 8] =
+    ["luks.", "rd.luks", "rd.lvm", "rd.md", "rd.iscsi", "rd.zfcp", "rd.znet", "inst."];
 
 pub(super) fn collect(machine: &Machine, facts: &mut Facts<'_>) {
     let Some(cmdline) = machine.kernel.cmdline.as_deref() else { return };

@@ -95,6 +95,10 @@ fn standings(evidence: &Evidence) -> Vec<String> {
         .map(|(arm, standing)| {
             let then = match standing {
                 ArmStanding::Harmful { .. } => "it did not run again",
+                // Under a server's own traffic it is harm, unless nobody asked.
+                ArmStanding::Starved { .. } if evidence.harm.is_some() => {
+                    "it did not run again; a lull of the traffic as deep as that looks the same"
+                }
                 ArmStanding::Starved { .. } | ArmStanding::Misplaced { .. } => "nothing is claimed about it",
             };
             format!("{}: {}; {then}.", sentence_start(arm), control_words::standing(standing))
@@ -215,4 +219,21 @@ fn unfinished(facts: &Facts) -> Option<String> {
             number::count(planned),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use study::own_traffic::harm::Harm;
+
+    use super::*;
+
+    #[test]
+    fn an_arm_without_an_answer_under_own_traffic_may_have_met_a_lull() {
+        let mut evidence = study::evidence::weigh(&[], &[], &study::Recipe::default().question());
+        evidence.standings.insert("cpu 1".into(), ArmStanding::Starved { trials: 1, of: 1 });
+        assert!(standings(&evidence)[0].ends_with("nothing is claimed about it."), "a load asks in any case");
+        evidence.harm = Some(Harm { breached: Vec::new(), slow_requests: None, ended: None });
+        let said = standings(&evidence).remove(0);
+        assert!(said.contains("it did not run again; a lull of the traffic"), "{said}");
+    }
 }

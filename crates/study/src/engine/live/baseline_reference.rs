@@ -31,7 +31,13 @@ fn usable(watched: Result<Trial, Fault>) -> Result<Option<Trial>, Fault> {
     match &trial.breach {
         None => Ok(Some(trial)),
         Some(breach) => {
-            let remedy = "raise it (--guard), or continue at a quieter hour (--hours)";
+            let remedy = match breach.is_built_in() {
+                true => {
+                    "continue at a quieter hour (--hours), or study without guards (--no-guard), which leaves a harmful arm in force to \
+                     the end of its trial"
+                }
+                false => "raise it (--guard), or continue at a quieter hour (--hours)",
+            };
             let cause = format!("the baseline itself is in breach: {}", breach.words());
             Err(Fault::new(Class::No, "guards", cause, remedy))
         }
@@ -62,6 +68,8 @@ impl LiveTrials {
 
 #[cfg(test)]
 mod tests {
+    use load::guard::Breach;
+
     use super::*;
     use crate::own_traffic::harm::tests::breach;
 
@@ -86,6 +94,9 @@ mod tests {
         let ended = Trial { breach: Some(breach(31_000.0)), ..Trial::default() };
         let fault = usable(Ok(ended)).unwrap_err();
         assert!(fault.class == Class::No && fault.cause.contains("baseline itself"), "{fault}");
+        let silence = Breach { figure: "silence_s".into(), ..breach(1.2) };
+        let fault = usable(Ok(Trial { breach: Some(silence), ..Trial::default() })).unwrap_err();
+        assert!(fault.remedy.contains("--no-guard") && !fault.remedy.contains("raise"), "{fault}");
         let of = |class| Fault::new(class, "load", "no requests", "wait for some");
         assert_eq!(usable(Err(of(Class::WorkloadFailed))).unwrap(), None);
         assert_eq!(usable(Err(of(Class::Interrupted))).unwrap_err().class, Class::Interrupted);

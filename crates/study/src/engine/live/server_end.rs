@@ -2,15 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use load::guard::{Breach, Certainty};
+use load::guard::{Breach, Certainty, SERVER_ENDS};
 use load::{Counted, Outcome, Server};
 use machine::{Class, Fault};
 
 /// How long a server may take to be seen as ended after a load failed: its connections are cut before its process is gone.
 const SEEN_TO_END: Duration = Duration::from_millis(500);
-
-/// What the end of a server under its own traffic is called among its guards.
-const SERVER_ENDS: &str = "server_ends";
 
 /// What a load failed of: the end of its server, where that comes at once, and else what the load itself reports.
 pub(super) fn cause_of(server: &mut Server, of_load: Fault) -> Fault {

@@ -1,9 +1,11 @@
 //! The server and its partners wake each other across CPUs.
 
+use machine::Missing;
 use machine::wording::{per_second, percent};
 use probe::account::{Account, SleepReason, ThreadAccount, Waker};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::machine::idle_exit::waited_for_idle_cpus;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::diagnosis::wakers::{is_client, is_own};
@@ -28,7 +30,8 @@ static ABOUT: About = About {
            message wakes an idle CPU, and the server spends much of its time waiting for that. idle-exit charges the time; this rule names the \
            placement behind it. On one CPU there is no idle CPU to wake, but the two no longer run at the same time: either placement can be \
            the faster one, and only a study decides. Look-alikes: wake-ups by a timer or by a network card, which no placement of the partner \
-           changes (only idle-exit is reported); partners that already share a CPU (client-beside-server, own-threads).",
+           changes (only idle-exit is reported); partners that already share a CPU (client-beside-server, own-threads). If idle-exit doubts \
+           that these CPUs were waking up (a quota that ran out, a scheduler of sched_ext), the rule cannot tell.",
 };
 
 impl Rule for CrossCpuWakeups {
@@ -50,24 +53,19 @@ impl Rule for CrossCpuWakeups {
             thread.from_idle.iter().map(|state| state.total_ns).fold(0, u64::saturating_add)
         });
         // The time from being woken to running includes interrupts. Only the part in which the CPUs were idle counts, as in idle-exit.
-        let idle_ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
+        let (idle_ns, doubt) = waited_for_idle_cpus(scene, account);
         let waited_ns = coming_up_ns.min(idle_ns);
         let share = scene.time.share(waited_ns);
         let per_s = if scene.situation.window_s > 0.0 { wake_ups / scene.situation.window_s } else { 0.0 };
         if share < COSTLY || per_s < OFTEN_PER_S || onto_idle < MOSTLY * wake_ups {
             return Looked::Fine;
         }
+        if let Some(doubt) = doubt {
+            let why = format!("what it waited for while its CPUs were idle may not be wake-ups: {doubt}");
+            return Looked::CannotTell(Missing::new(ABOUT.title, why));
+        }
         let elsewhere = sum(account, |thread| thread.woken_elsewhere) / wake_ups;
-        let (who, remedy) = match &partner {
-            Partner::Client(name) => (
-                format!("The server and its client {name} wake each other across CPUs"),
-                "Measure it: pinwise study compares both on one CPU with each on its own; which is faster is not known",
-            ),
-            Partner::Own => (
-                "Its threads wake each other across CPUs".to_string(),
-                "Measure it: pinwise study compares one CPU with several; which is faster is not known",
-            ),
-        };
+        let (who, remedy) = partner.words();
         let cause = Cause::possible(ABOUT.id, Subject::Server, format!("{who}, {}", per_second(per_s)))
             .because(format!(
                 "it spent {} of its time waiting for idle CPUs to wake up (charged by idle-exit), at {} of its wake-ups",
@@ -93,6 +91,22 @@ enum Partner {
     Client(String),
     /// Threads of its own.
     Own,
+}
+
+impl Partner {
+    /// What is claimed, and what can be done.
+    fn words(&self) -> (String, &'static str) {
+        match self {
+            Self::Client(name) => (
+                format!("The server and its client {name} wake each other across CPUs"),
+                "Measure it: pinwise study compares both on one CPU with each on its own; which is faster is not known",
+            ),
+            Self::Own => (
+                "Its threads wake each other across CPUs".to_string(),
+                "Measure it: pinwise study compares one CPU with several; which is faster is not known",
+            ),
+        }
+    }
 }
 
 /// Who wakes the server from other CPUs; `None` if that is no task of this host.
@@ -244,6 +258,15 @@ mod tests {
         let mut cheaply = woken_by(SleepReason::Input);
         cheaply.account.as_mut().unwrap().threads[0].from_idle[0].total_ns = SECOND / 1_000;
         assert_eq!(look(&cheaply), Looked::Fine);
+    }
+
+    #[test]
+    fn what_may_be_a_quota_is_charged_to_no_placement() {
+        let mut seen = woken_by(SleepReason::Input);
+        let thread = &mut seen.account.as_mut().unwrap().threads[0];
+        thread.throttled = Stretches { count: 5, total_ns: SECOND / 20, ..Stretches::default() };
+        let Looked::CannotTell(missing) = look(&seen) else { panic!("it is blamed") };
+        assert!(missing.why.contains("CPU quota ran out"), "{missing:?}");
     }
 
     #[test]

@@ -28,9 +28,10 @@ static ABOUT: About = About {
            for each 8 beyond), nginx workers (worker_processes auto). Each process is judged by itself: two \
            runtimes of half the width are none of the whole. The manager and the loader of nginx's cache have the name of a worker: up to two idle \
            processes may be these. Other runtimes, Go and Node.js among them, do not name their threads and \
-           are not recognised. The waiting itself is charged by quota and narrow-affinity; own-threads does not report it again. What fewer \
-           workers would gain has to be measured. Look-alikes: a configured number of threads that is not the number of CPUs (own-threads); a \
-           server whose workers fit the CPUs that it may use, but that has more work than they can do (quota, narrow-affinity).",
+           are not recognised. The waiting itself is charged by quota and narrow-affinity; own-threads does not report it again. What \
+           fewer workers would gain has to be measured: apart from switches and caches, it is at most that. Look-alikes: a configured number of \
+           threads that is not the number of CPUs (own-threads); a server whose workers fit the CPUs that it may use, but that has more work than \
+           they can do (quota, narrow-affinity).",
 };
 
 /// The name of a thread: a fixed part with a number after or before it.
@@ -255,7 +256,11 @@ fn cause(scene: &Scene<'_>, account: &Account, workers: &Workers<'_>, usable: f6
         shown(usable),
         if by_quota { "use up its quota together" } else { "wait for each other" }
     );
+    // Waiting for each other is no loss by itself: the CPU works for the server meanwhile. Whoever is throttled, the workers used up the quota.
+    let held_back_ns = if by_quota { throttled_ns.max(scene.time.throttled_ns) } else { throttled_ns };
+    let at_most = (took + scene.time.share(held_back_ns)).min(1.0);
     let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+        .at_most(at_most)
         .because(format!(
             "{at_work} of them are at work; a thread waited while a worker had its CPU for {} of the server's time, and they were throttled for {}",
             percent(took),
@@ -350,6 +355,7 @@ mod tests {
         let seen = named(&SCHEDULERS);
         let Looked::Found(causes) = look(&seen) else { panic!("not found") };
         assert_eq!(causes[0].share, None, "what it costs is not known");
+        assert_eq!(causes[0].share_at_most, Some(0.75), "three of four wait at any time");
         assert!(causes[0].remedies[0].words.contains("1 CPU (+S N:N)"), "{causes:?}");
         let ids: Vec<String> = diagnose(&seen).causes.iter().map(|cause| cause.id.rule.clone()).collect();
         assert!(ids.contains(&"runtime-width".into()) && !ids.contains(&"own-threads".into()), "{ids:?}");

@@ -9,9 +9,10 @@ use machine::devices::DeviceKind;
 use machine::wording::{per_second, percent, plural};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::interrupt_lines::{OwnLine, can_take_interrupts, own_line};
+use crate::diagnosis::rules::interrupt_lines::{can_take_interrupts, own_line};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::own_line::OwnLine;
 
 /// The rule `device-interrupts`.
 pub struct DeviceInterrupts;

@@ -189,11 +189,13 @@ fn keep_memory(scene: &Scene<'_>) -> String {
     )
 }
 
-/// Whether NUMA balancing is on and has nodes to move memory between, or that is not known.
+/// Whether NUMA balancing moves memory to the node that uses it, or that is not known; with tiering alone (2), it unmaps only what is in slow
+/// memory.
 fn may_balance_memory(scene: &Scene<'_>) -> bool {
     let machine = &scene.situation.machine;
     let setting = machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim());
-    scene.situation.account_alone || (machine.nodes.len() > 1 && setting.is_some_and(|value| value != "0"))
+    scene.situation.account_alone
+        || (machine.nodes.len() > 1 && setting.is_some_and(|value| value != "0" && value != "2"))
 }
 
 #[cfg(test)]
@@ -275,7 +277,7 @@ mod tests {
             tunables.extend(setting.map(|value| ("kernel.numa_balancing".to_string(), value.to_string())));
             found(&seen).remedies[0].words.contains("numa-balancing")
         };
-        assert!(says_it(2, Some("1")));
+        assert!(says_it(2, Some("1")) && !says_it(2, Some("2")));
         assert!(!says_it(1, Some("1")) && !says_it(2, Some("0")) && !says_it(2, None));
     }
 }

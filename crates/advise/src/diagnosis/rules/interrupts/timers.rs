@@ -5,9 +5,10 @@ use machine::wording::{per_second, percent, plural};
 use probe::account::{FunctionKind, LineAccount, SleepReason, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::interrupt_lines::{OwnLine, own_line};
+use crate::diagnosis::rules::interrupt_lines::own_line;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
+use crate::own_line::OwnLine;
 
 /// The rule `timers`.
 pub struct Timers;

@@ -1,8 +1,9 @@
 //! The server's CPUs run slower than they can.
 
-use machine::power::FrequencyPolicy;
+use machine::power::{FrequencyPolicy, Power};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::machine_settings::may_be_boosted;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
@@ -59,19 +60,20 @@ impl Rule for Clock {
             ))
             .figure("mhz", mhz)
             .figure("highest_mhz", highest);
-        let remedy = Remedy::by_hand(faster(policy, scene.situation.machine.power.turbo, mhz));
+        let remedy = Remedy::by_hand(faster(policy, &scene.situation.machine.power, mhz));
         Looked::Found(vec![cause.remedy(remedy)])
     }
 }
 
 /// What may make a CPU faster that runs at this clock: of the limits, the one that it has come near to.
-fn faster(policy: &FrequencyPolicy, turbo: Option<bool>, mhz: f64) -> &'static str {
+fn faster(policy: &FrequencyPolicy, power: &Power, mhz: f64) -> &'static str {
     let is_near = |khz: u64| mhz >= SLOW * khz as f64 / 1e3;
     let is_lowered = |khz: &u64| policy.hardware_max_khz.is_some_and(|highest| *khz < highest);
-    if policy.max_khz.filter(is_lowered).is_some_and(is_near) {
+    let is_limit = !may_be_boosted(policy, &power.frequency, power.turbo);
+    if is_limit && policy.max_khz.filter(is_lowered).is_some_and(is_near) {
         return "The highest permitted clock is below that of the hardware: raise it (knob frequency-max)";
     }
-    if turbo == Some(false) && policy.base_khz.is_none_or(is_near) {
+    if power.turbo == Some(false) && policy.base_khz.is_none_or(is_near) {
         return "Turbo is off, which keeps the clock at its nominal rate: if that is not on purpose, switch it on (knob turbo)";
     }
     match policy.governor.as_deref() {
@@ -114,6 +116,10 @@ mod tests {
         let at_most = |khz| FrequencyPolicy { max_khz: Some(khz), ..governed("performance") };
         let nominal = |khz| FrequencyPolicy { base_khz: Some(khz), ..governed("performance") };
         assert!(advised(at_most(2_000_000), None).starts_with("The highest permitted clock"));
+        let by = |driver: &str| FrequencyPolicy { driver: Some(driver.into()), ..at_most(2_000_000) };
+        assert!(advised(by("amd-pstate"), Some(true)).starts_with("The highest permitted clock"));
+        let boosted = advised(by("acpi-cpufreq"), Some(true));
+        assert!(boosted.starts_with("The governor is not the cause"), "the nominal frequency: {boosted}");
         let far_below = advised(at_most(3_800_000), None);
         assert!(far_below.starts_with("The governor is not the cause"), "{far_below}");
         assert!(advised(nominal(2_100_000), Some(false)).starts_with("Turbo is off"));

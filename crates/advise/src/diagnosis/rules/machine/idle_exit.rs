@@ -56,6 +56,15 @@ impl Rule for IdleExit {
     }
 }
 
+/// What threads waited while their CPU was idle, ns, and why it may not have been waking up, in words; `None` where nothing speaks against it.
+pub(in crate::diagnosis::rules) fn waited_for_idle_cpus(
+    scene: &Scene<'_>,
+    account: &Account,
+) -> (f64, Option<&'static str>) {
+    let wake_ups = WakeUps::of(scene, account);
+    (wake_ups.waited_ns, Doubt::of(scene, &wake_ups).map(Doubt::words))
+}
+
 /// Wake-ups onto idle CPUs.
 struct WakeUps {
     /// By number and name of the state that the CPU was in.

@@ -27,9 +27,9 @@ static ABOUT: About = About {
     docs: "Threads of the server run on CPUs of several last-level caches and often wake each other across CPUs, although one of these caches has \
            enough CPUs for all of them. What one thread writes for the next may then have to come from another cache, which between chiplets of \
            one socket takes as long as from memory. It is not counted which wake-ups cross caches, and the cost is not seen, so the cause is only \
-           possible: a study with the server within one cache and over all of them decides. Look-alikes: a server whose threads do not wake each \
-           other, which gains from the room of several caches (wake-ups are counted by who caused them); one that wants more CPUs than a cache has; \
-           threads that the scheduler moves (migrations); private caches of level 2, behind which there may be one that the kernel does not list. \
+           possible: a study with the server within one cache and over all of them decides. A cache has room by those of its CPUs that the cpuset \
+           of the server allows and that are not isolated. Look-alikes: a server whose threads do not wake each other, which gains from the room of \
+           several caches (wake-ups are counted by who caused them); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations); private caches of level 2, behind which there may be one that the kernel does not list. \
            If it was not counted who woke the threads, or the server runs on CPUs whose last cache is of a lower level than that of others (LP-E \
            cores), the rule cannot tell. *Not verified on hardware.*",
 };
@@ -54,10 +54,7 @@ impl Rule for LlcSplit {
         let own: Vec<&CpuSet> =
             last.caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty()).collect();
         let wanted = scene.time.in_cpus(scene.time.active_ns());
-        let has_room = |cache: &&&CpuSet| wanted <= ROOM * cache.len() as f64;
-        let Some(roomy) = own.iter().filter(has_room).max_by_key(|cache| cache.len()) else {
-            return Looked::Fine;
-        };
+        let Some(room) = Room::of(scene, &own, wanted) else { return Looked::Fine };
         if own.len() < 2 {
             return Looked::Fine;
         }
@@ -72,8 +69,40 @@ impl Rule for LlcSplit {
         if per_s < MANY_PER_S {
             return Looked::Fine;
         }
-        Looked::Found(vec![last.remarked(scene, cause(&own, roomy, wanted, per_s))])
+        Looked::Found(vec![last.remarked(scene, cause(&own, &room, wanted, per_s))])
     }
+}
+
+/// Where the server would fit into one cache.
+struct Room {
+    /// CPUs of that cache that it may use.
+    cpus: CpuSet,
+    /// Those of them that its affinity leaves out.
+    beyond_affinity: CpuSet,
+}
+
+impl Room {
+    /// In the cache of which it may use most CPUs, if they are enough. An affinity can be changed, so that it counts only if it leaves room.
+    fn of(scene: &Scene<'_>, own: &[&CpuSet], wanted: f64) -> Option<Self> {
+        let (reach, affinity) = (reach(scene), scene.allowed_to_working());
+        let within = |limit: &CpuSet| {
+            let parts = own.iter().map(|cache| cache.intersection(limit));
+            parts.filter(|cpus| wanted <= ROOM * cpus.len() as f64).max_by_key(CpuSet::len)
+        };
+        let cpus = within(&reach.intersection(&affinity)).or_else(|| within(&reach))?;
+        // Of a ring it is not known which CPUs the server may use.
+        let known = if scene.situation.account_alone { &cpus } else { &affinity };
+        let beyond_affinity = cpus.difference(known);
+        Some(Self { cpus, beyond_affinity })
+    }
+}
+
+/// CPUs that all cpusets of the server allow, without those that are isolated and that it does not use.
+fn reach(scene: &Scene<'_>) -> CpuSet {
+    let processes = &scene.situation.server.processes;
+    let cpusets = processes.iter().filter_map(|process| process.cpuset_cpus.as_ref());
+    let allowed = cpusets.fold(scene.situation.online(), |reach, cpus| reach.intersection(cpus));
+    allowed.difference(&scene.isolated().difference(&scene.time.cpus))
 }
 
 /// Wake-ups of the server's threads by other threads of its own, from other CPUs than they were woken onto.
@@ -88,7 +117,7 @@ fn woken_by_each_other(account: &Account) -> u64 {
     wakers.fold(0, |sum, waker| sum.saturating_add(waker.count))
 }
 
-fn cause(own: &[&CpuSet], roomy: &CpuSet, wanted: f64, per_s: f64) -> Cause {
+fn cause(own: &[&CpuSet], room: &Room, wanted: f64, per_s: f64) -> Cause {
     let names: Vec<String> = own.iter().map(|cache| cache.to_string()).collect();
     let claim = format!(
         "Its threads wake each other across CPUs ({}) and run on {} last-level caches, although one has room for the {wanted:.1} CPUs that they want",
@@ -96,15 +125,24 @@ fn cause(own: &[&CpuSet], roomy: &CpuSet, wanted: f64, per_s: f64) -> Cause {
         own.len()
     );
     let words = format!(
-        "Measure it: pinwise study with the server on {} {roomy} and on the CPUs of all these caches (a factor of kind places)",
-        plural("CPU", roomy.len())
+        "Measure it: pinwise study with the server on {} {} and on the CPUs of all these caches that it may use (a factor of kind places)",
+        plural("CPU", room.cpus.len()),
+        room.cpus
     );
-    Cause::possible(ABOUT.id, Subject::Server, claim)
+    let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
         .because(format!("the CPUs of these caches: {}", names.join(" and ")))
         .figure("caches", own.len() as f64)
         .figure("wanted_cpus", wanted)
         .figure("woken_by_own_elsewhere_per_s", per_s)
-        .remedy(Remedy::by_hand(words))
+        .remedy(Remedy::by_hand(words));
+    match room.beyond_affinity.is_empty() {
+        true => cause,
+        false => cause.because(format!(
+            "its affinity leaves out {} {} of the one with room: somebody may need them for something else",
+            plural("CPU", room.beyond_affinity.len()),
+            room.beyond_affinity
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -129,6 +167,7 @@ mod tests {
             cpus: CpuSet::from_list(cpus).unwrap(),
         };
         seen.machine.caches = vec![cache("0-3"), cache("4-7")];
+        seen.server.processes[0].threads[0].cpus = None;
         let account = seen.account.as_mut().unwrap();
         let busy = CpuAccount { cpu: 4, target_ns: SECOND / 2, ..account.cpus[1].clone() };
         account.cpus.push(busy);
@@ -182,6 +221,29 @@ mod tests {
             })
             .collect();
         assert_eq!(look(&small), Looked::Fine, "no cache has room");
+    }
+
+    #[test]
+    fn room_is_what_cpusets_and_isolation_leave_of_a_cache() {
+        let advised = |seen: &Situation| match look(seen) {
+            Looked::Found(mut causes) => causes.remove(0),
+            other => panic!("{other:?}"),
+        };
+        let words = |seen: &Situation| advised(seen).remedies[0].words.clone();
+        let mut seen = split(20_000);
+        seen.server.processes[0].cpuset_cpus = CpuSet::from_list("1-5").ok();
+        assert!(words(&seen).contains("on CPUs 1-3 and"), "{}", words(&seen));
+        seen.machine.kernel.isolated = CpuSet::from_list("2-3").ok();
+        assert!(words(&seen).contains("on CPUs 4-5 and"), "{}", words(&seen));
+        seen.server.processes[0].cpuset_cpus = CpuSet::from_list("1,4").ok();
+        assert_eq!(look(&seen), Looked::Fine, "one CPU of each is no room for 1.2");
+        let mut pinned = split(20_000);
+        let affinity = |cpus: &str| CpuSet::from_list(cpus).ok();
+        pinned.server.processes[0].threads[0].cpus = affinity("1-2,4");
+        assert!(words(&pinned).contains("on CPUs 1-2 and"), "{}", words(&pinned));
+        pinned.server.processes[0].threads[0].cpus = affinity("1,4");
+        let cause = advised(&pinned);
+        assert!(cause.evidence[1].contains("leaves out CPUs 5-7"), "{cause:?}");
     }
 
     #[test]

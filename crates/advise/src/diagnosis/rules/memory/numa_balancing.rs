@@ -1,7 +1,7 @@
 //! NUMA balancing moves pages, or provokes faults to see who uses them, at a rate that matters.
 
-use machine::Missing;
 use machine::wording::{percent, things_per_second};
+use machine::{Machine, Missing};
 use probe::account::Paging;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -29,9 +29,10 @@ static ABOUT: About = About {
            them there (numa_pages_migrated). Having it on costs little. It matters if pages are moved all the time while faults still find them on \
            another node, because threads on several nodes use them or are moved themselves (a migration storm), or if the server takes thousands of \
            such faults a second. The counters are those of the machine, so no more of the faults are attributed to the server than the page faults \
-           that it took itself. It is reported only if the server has memory or CPU time on two nodes, and only as possible. Look-alikes: memory \
-           that is far away and stays there (memory-node), which balancing would bring near; a server that has just started or was just moved, whose \
-           memory follows it for some seconds. *Not verified on hardware.*",
+           that it took itself. With memory tiering (numa_balancing=2 or 3), and from nodes without CPUs, it also brings hot pages up from slow memory: \
+           these moves are wanted, unless as many pages go down again. It is reported only if the server has memory or CPU time on two nodes, and only \
+           as possible. Look-alikes: memory that is far away and stays there (memory-node), which balancing would bring near; a server that has just \
+           started or was just moved, whose memory follows it for some seconds. *Not verified on hardware.*",
 };
 
 impl Rule for NumaBalancing {
@@ -74,6 +75,32 @@ impl Rule for NumaBalancing {
     }
 }
 
+/// What balancing moves pages for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moves {
+    /// To the node that uses them.
+    Near,
+    /// Up from slow memory, and nothing else.
+    Up,
+    /// Both, or which of them is not known.
+    Both,
+}
+
+impl Moves {
+    /// By the setting (bit 0: to the node that uses them, bit 1: tiering), and by whether some memory is slower than other.
+    fn of(machine: &Machine) -> Self {
+        let setting = machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim());
+        let mut nodes = machine.nodes.iter();
+        let is_slow = machine.memory.tiers.len() > 1
+            || nodes.any(|node| node.cpus.is_empty() && node.memory_bytes != Some(0));
+        match setting {
+            Some("2") => Self::Up,
+            _ if is_slow => Self::Both,
+            _ => Self::Near,
+        }
+    }
+}
+
 /// Share of the faults by a CPU of another node than the page's.
 fn far_share(paging: &Paging) -> Option<f64> {
     let (faults, local) = (paging.numa_hint_faults?, paging.numa_hint_faults_local?);
@@ -94,12 +121,21 @@ fn is_on_several_nodes(scene: &Scene<'_>) -> bool {
 fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool) -> Cause {
     let (faults_per_s, own_per_s) = (scene.per_s(faults), scene.per_s(own));
     let moved_per_s = scene.per_s(paging.numa_migrated_pages.unwrap_or(0));
-    let claim = match storm {
-        true => format!(
+    let moves = Moves::of(&scene.situation.machine);
+    let claim = match (storm, moves) {
+        (true, Moves::Up) => format!(
+            "NUMA balancing brings {} up from slow memory (tiering)",
+            things_per_second(moved_per_s, "pages")
+        ),
+        (true, Moves::Both) => format!(
+            "NUMA balancing moves {}: up from slow memory, or to and fro between nodes that use them",
+            things_per_second(moved_per_s, "pages")
+        ),
+        (true, Moves::Near) => format!(
             "NUMA balancing moves {}, and many of its faults still find them on another node: several nodes use them, or memory still follows a server that was moved",
             things_per_second(moved_per_s, "pages")
         ),
-        false => format!(
+        (false, _) => format!(
             "NUMA balancing provokes {} to see who uses which memory",
             things_per_second(faults_per_s, "page faults")
         ),
@@ -120,9 +156,31 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
         Some(far) => cause.figure("far_faults_share", far),
         None => cause,
     };
-    let near = "Keep its threads and memory on one node (knobs process-affinity, process-memory-nodes), or run one process on each node";
-    let off = "Switch balancing off once that is done: from then on, memory on another node stays there";
-    cause.remedy(Remedy::by_hand(near)).remedy(Remedy::set(off, "numa-balancing", "machine", "off"))
+    remedies(moves).into_iter().fold(cause, Cause::remedy)
+}
+
+fn remedies(moves: Moves) -> Vec<Remedy> {
+    let near = Remedy::by_hand(
+        "Keep its threads and memory on one node (knobs process-affinity, process-memory-nodes), or run one process on each node",
+    );
+    let up = Remedy::by_hand(
+        "Compare pgpromote_success with pgdemote_kswapd and pgdemote_direct in /proc/vmstat: if as many pages go down as come up, what it uses does \
+         not fit into the fast memory. Then make it keep less, give it more fast memory, or limit the rate \
+         (kernel.numa_balancing_promote_rate_limit_MBps, from Linux 6.1 on)",
+    );
+    match moves {
+        Moves::Near => {
+            let off =
+                "Switch balancing off once that is done: from then on, memory on another node stays there";
+            vec![near, Remedy::set(off, "numa-balancing", "machine", "off")]
+        }
+        Moves::Up => vec![up],
+        Moves::Both => {
+            let tiering = "If its threads and memory are on one node of CPUs and pages still move there, have balancing only bring pages up from slow \
+                           memory (knob numa-balancing: tiering, from Linux 5.18 on)";
+            vec![up, near, Remedy::by_hand(tiering)]
+        }
+    }
 }
 
 #[cfg(test)]
@@ -167,6 +225,32 @@ mod tests {
         assert_eq!((setting.knob.as_str(), setting.value.as_str()), ("numa-balancing", "off"));
         let Looked::Found(faults) = look(&balanced(20_000, 19_000, 100)) else { panic!("not found") };
         assert!(faults[0].claim.contains("20,000 page faults/s"), "{faults:?}");
+    }
+
+    #[test]
+    fn pages_that_come_up_from_slow_memory_are_no_storm_and_are_not_to_be_stopped() {
+        let of = |setting: &str, memory_only: bool| {
+            let mut seen = balanced(5_000, 0, 5_000);
+            if memory_only {
+                seen.machine.nodes[1].cpus = CpuSet::default();
+            }
+            seen.machine.kernel.tunables.insert("kernel.numa_balancing".into(), setting.into());
+            match look(&seen) {
+                Looked::Found(mut causes) => causes.remove(0),
+                other => panic!("{other:?}"),
+            }
+        };
+        let up = of("2", true);
+        assert!(up.claim.contains("up from slow memory (tiering)"), "{up:?}");
+        assert_eq!(up.remedies.len(), 1, "{up:?}");
+        for setting in ["3", "1"] {
+            let both = of(setting, true);
+            assert!(both.claim.contains("up from slow memory, or to and fro"), "{setting}: {both:?}");
+            assert!(both.remedies.iter().all(|remedy| remedy.setting.is_none()), "{setting}: {both:?}");
+        }
+        for setting in ["3", "1"] {
+            assert!(of(setting, false).remedies[1].setting.is_some(), "no memory is slow");
+        }
     }
 
     #[test]

@@ -14,6 +14,11 @@ pub struct Swap;
 const MIB: u64 = 1 << 20;
 /// Waits that a fault which has to read may bring with it, at most: for its page, for memory to put it in, for a lock.
 const WAITS_A_FAULT: f64 = 4.0;
+/// What a fault takes at least that finds its page in compressed memory, ns: entering the kernel, and decompressing 4 KiB. It decides whether such
+/// faults may matter, and is no measured cost.
+const AT_ONCE_NS: f64 = 2_000.0;
+/// Less swap space in use than this means nothing.
+const LITTLE: u64 = 16 * MIB;
 
 static ABOUT: About = About {
     id: "swap",
@@ -21,8 +26,10 @@ static ABOUT: About = About {
     costs: Costs::Blocked,
     docs: "The server touches memory that was swapped out and waits for the disk: it is blocked, its page faults have to read (major faults), and \
            pages come in from swap. Either the machine is short of memory, or the server's cgroup is at its limit while the machine has plenty. \
-           Look-alikes: files that are read again (page-cache), with major faults but no pages from swap; a thread that is blocked much more often \
-           than it has such faults, in fsync or at a lock (blocked); interrupts of the disk that holds the swap space, which are a consequence.",
+           From compressed memory (zram, zswap) pages come back without a wait: that takes CPU time of the server's own, which is not measured, so \
+           the cause is only possible. The kernel does not count pages from zswap as pages from swap. Look-alikes: files that are read again \
+           (page-cache), with major faults but no pages from swap; a thread that is blocked much more often than it has such faults, in fsync or at a \
+           lock (blocked); interrupts of the disk that holds the swap space, which are a consequence.",
 };
 
 impl Rule for Swap {
@@ -48,32 +55,112 @@ impl Rule for Swap {
         }
         let from_swap = paged_in.unwrap_or(0).min(faults.saturating_mul(readahead_pages()));
         // A few stray pages mean nothing: at least half of what it had to read must have come from swap.
-        if share < MATTERS || faults == 0 || from_swap.saturating_mul(2) < faults {
-            return Looked::Fine;
+        let is_from_swap = faults > 0 && from_swap.saturating_mul(2) >= faults;
+        if share < MATTERS {
+            return Looked::of(without_waits(scene, faults, is_from_swap).into_iter().collect());
         }
-        let cost = blocked_by_faults(scene).filter(|cost| *cost >= MATTERS);
-        let Some(cost) = cost else { return Looked::Fine };
-        let per_s = scene.per_s(faults);
-        let evidence = format!(
+        let cost = blocked_by_faults(scene).filter(|cost| is_from_swap && *cost >= MATTERS);
+        match cost {
+            Some(cost) => Looked::Found(vec![with_waits(scene, cost, share, faults)]),
+            None => Looked::Fine,
+        }
+    }
+}
+
+/// The server is blocked while its pages come from swap.
+fn with_waits(scene: &Scene<'_>, cost: f64, share: f64, faults: u64) -> Cause {
+    let at_once = most_came_at_once(scene);
+    let waits = match at_once {
+        true => "is blocked while its memory comes back from swap",
+        false => "waits for memory from swap",
+    };
+    let cause = match scene.situation.memory.iter().find(|memory| is_full(memory)) {
+        Some(memory) => of_limit(memory, cost, waits),
+        None if scene.situation.account_alone => {
+            let claim = format!(
+                "The server {waits}; it was not recorded whether its cgroup or the machine is short of it"
+            );
+            Cause::seen(ABOUT.id, Subject::Machine, cost, claim)
+        }
+        None => {
+            let claim = format!(
+                "The server {waits}, and no limit of a cgroup is the reason: the machine is short of memory"
+            );
+            Cause::seen(ABOUT.id, Subject::Machine, cost, claim).remedy(Remedy::by_hand(
+                "Give the machine more memory, or make the server keep less; find out who else uses memory",
+            ))
+        }
+    };
+    let per_s = scene.per_s(faults);
+    let cause = cause
+        .because(format!(
             "blocked for {} of the time in which it tried to run; {}",
             percent(share),
             things_per_second(per_s, "major faults")
-        );
-        let full = scene.situation.memory.iter().find(|memory| is_full(memory));
-        let cause = match full {
-            Some(memory) => of_limit(memory, cost),
-            None if scene.situation.account_alone => {
-                let claim = "The server waits for memory from swap; it was not recorded whether its cgroup or the machine is short of it";
-                Cause::seen(ABOUT.id, Subject::Machine, cost, claim)
-            }
-            None => {
-                let claim = "The server waits for memory from swap, and no limit of a cgroup is the reason: the machine is short of memory";
-                Cause::seen(ABOUT.id, Subject::Machine, cost, claim)
-                    .remedy(Remedy::by_hand("Give the machine more memory, or make the server keep less; find out who else uses memory"))
-            }
-        };
-        Looked::Found(vec![cause.because(evidence).figure("major_faults_per_s", per_s)])
+        ))
+        .figure("major_faults_per_s", per_s);
+    match at_once {
+        true => cause.because(
+            "most of these faults brought no wait (compressed memory, or a disk that answers at once), so it may be blocked for something else: \
+             pinwise watch --process PID --format folded shows the stacks in which it waits",
+        ),
+        false => cause,
     }
+}
+
+/// Pages come back, and the server hardly waits. What that costs is its own time on a CPU, and nothing counts how much of it.
+fn without_waits(scene: &Scene<'_>, faults: u64, is_from_swap: bool) -> Option<Cause> {
+    let may_matter = scene.time.share(faults as f64 * AT_ONCE_NS) >= MATTERS;
+    if !may_matter || !(is_from_swap || is_zswap_used(scene)) {
+        return None;
+    }
+    let from = match is_from_swap {
+        true => "swap: it is in compressed memory (zram), or on a disk that answers at once",
+        false => "compressed memory: zswap is on, and pages from it are not counted as pages from swap",
+    };
+    let claim = format!(
+        "The server takes CPU time to bring its memory back, and hardly waits for it, most likely from {from}"
+    );
+    let per_s = scene.per_s(faults);
+    let full = scene.situation.memory.iter().find(|memory| is_full(memory));
+    let (subject, words) = match full {
+        Some(memory) => (
+            Subject::Cgroup { path: memory.cgroup.clone() },
+            format!("Raise the limit ({}), or make the server keep less in memory", memory.file),
+        ),
+        None => (
+            Subject::Machine,
+            "Give the machine more memory, or make the server keep less; less is swapped out with a lower vm.swappiness (knob swappiness)"
+                .to_string(),
+        ),
+    };
+    let cause = Cause::possible(ABOUT.id, subject, claim)
+        .because(format!(
+            "{}, and blocked for less than {} of the time in which it tried to run",
+            things_per_second(per_s, "major faults"),
+            percent(MATTERS)
+        ))
+        .figure("major_faults_per_s", per_s);
+    Some(cause.remedy(Remedy::by_hand(words)))
+}
+
+/// Whether zswap, the compressed cache in front of swap space, is on, and pages are in swap.
+pub(super) fn is_zswap_used(scene: &Scene<'_>) -> bool {
+    let machine = &scene.situation.machine;
+    let is_on = machine.kernel.tunables.get("swap.zswap").is_some_and(|on| on.trim() == "Y");
+    let swapped = machine.memory.swap_total_bytes.zip(machine.memory.swap_free_bytes);
+    is_on && swapped.is_some_and(|(all, free)| all.saturating_sub(free) >= LITTLE)
+}
+
+/// Whether the server was blocked so rarely that most of its major faults cannot have waited: what they read was in memory already (zram, zswap,
+/// persistent memory), or came from a disk that answers before the thread sleeps.
+pub(super) fn most_came_at_once(scene: &Scene<'_>) -> bool {
+    let threads = scene.situation.account.iter().flat_map(|account| &account.threads);
+    let known = threads.filter_map(|thread| Some((thread.blocked.count, thread.major_faults?)));
+    let (at_once, all) = known.fold((0u64, 0u64), |(at_once, all), (waits, faults)| {
+        (at_once.saturating_add(faults.saturating_sub(waits)), all.saturating_add(faults))
+    });
+    at_once > all / 2
 }
 
 /// Share of the server's time in which page faults that had to read blocked it, at most; `None` if it was blocked for something else most of the
@@ -103,7 +190,7 @@ pub(super) fn is_full(memory: &MemoryUse) -> bool {
     let most_bytes = memory.used_bytes.max(memory.peak_bytes);
     let near = most_bytes.is_some_and(|most| is_share(most, 0.95, memory));
     let met = memory.limit_hits.is_some_and(|hits| hits > 0);
-    near || met || memory.swapped_bytes.is_some_and(|swapped| swapped >= 16 * MIB) && is_filled(memory)
+    near || met || memory.swapped_bytes.is_some_and(|swapped| swapped >= LITTLE) && is_filled(memory)
 }
 
 /// Whether most of the limit was in use when the window ended.
@@ -115,11 +202,11 @@ fn is_share(bytes: u64, share: f64, memory: &MemoryUse) -> bool {
     bytes as f64 >= share * memory.limit_bytes as f64
 }
 
-fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
+fn of_limit(memory: &MemoryUse, share: f64, waits: &str) -> Cause {
     let mib = |bytes: u64| bytes.div_ceil(MIB);
     let swapped = memory.swapped_bytes.unwrap_or(0);
     let limit = format!(
-        "Cgroup {} has reached its memory limit, and the server waits for pages from swap: limit {} MiB",
+        "Cgroup {} has reached its memory limit, and the server {waits}: limit {} MiB",
         memory.cgroup,
         mib(memory.limit_bytes)
     );
@@ -166,6 +253,43 @@ mod tests {
     fn a_fault_may_bring_a_few_waits() {
         assert_eq!(named(600, 250, 1_000), "swap/machine");
         assert_eq!(named(600, 250, 0), "page-cache/server");
+    }
+
+    /// A server that is blocked for so long, so often, while 30,000 pages come back from swap in a second.
+    fn faulting(blocked_ns: u64, stretches: u64) -> probe::Situation {
+        let mut seen = situation().blocked(blocked_ns, 30_000).swapped_in(30_000);
+        seen.account.as_mut().unwrap().threads[0].blocked.count = stretches;
+        seen
+    }
+
+    fn look(seen: &probe::Situation) -> Looked {
+        Swap.examine(&Scene::of(seen).unwrap())
+    }
+
+    #[test]
+    fn pages_from_compressed_memory_cost_time_on_a_cpu_and_no_wait() {
+        let Looked::Found(causes) = look(&faulting(0, 0)) else { panic!("not found") };
+        assert!(causes[0].share.is_none() && causes[0].claim.contains("zram"), "{causes:?}");
+        assert!(!causes[0].claim.contains("waits for memory from swap"), "{causes:?}");
+        let few = situation().blocked(0, 500).swapped_in(500);
+        assert_eq!(look(&few), Looked::Fine);
+        let mut zswap = faulting(0, 0).swapped_in(0);
+        assert_eq!(look(&zswap), Looked::Fine, "files on fast storage");
+        zswap.machine.kernel.tunables.insert("swap.zswap".into(), "Y".into());
+        zswap.machine.memory.swap_total_bytes = Some(1 << 30);
+        zswap.machine.memory.swap_free_bytes = Some(1 << 29);
+        let Looked::Found(causes) = look(&zswap) else { panic!("not found") };
+        assert!(causes[0].claim.contains("zswap is on"), "{causes:?}");
+    }
+
+    #[test]
+    fn waits_that_are_far_fewer_than_faults_may_be_for_something_else() {
+        let claim = |stretches| match look(&faulting(SECOND / 5, stretches)) {
+            Looked::Found(mut causes) => causes.remove(0).claim,
+            other => panic!("{other:?}"),
+        };
+        assert!(claim(600).contains("is blocked while its memory comes back"), "fsync, with swap on zram");
+        assert!(claim(30_000).contains("waits for memory from swap"));
     }
 
     #[test]

@@ -19,8 +19,9 @@ static ABOUT: About = About {
     docs: "Threads of the server are blocked in the kernel (state D): they wait for a write to become durable (fsync), for a read that the page \
            cache cannot serve, or for a kernel lock. Writeback by others makes fsync slow: the log of a database waits behind a copy. I/O pressure \
            (PSI) distinguishes a disk from a kernel lock, but is that of the whole machine: if others wait for a disk all the time, a lock looks \
-           like one. Look-alikes: swap and mapped files (major faults); a cgroup above its memory.high, whose threads the kernel holds back in \
-           state D (pressure of memory without that of I/O).",
+           like one. Not all waits for I/O are counted as such: those for a file system over the network or in user space (NFS, CIFS, FUSE), or for the \
+           log of some file systems, may look like a lock. Look-alikes: swap and mapped files (major faults); a cgroup above its memory.high, whose \
+           threads the kernel holds back in state D (pressure of memory without that of I/O).",
 };
 
 impl Rule for Blocked {
@@ -41,14 +42,17 @@ impl Rule for Blocked {
         let is_io = is_io(scene, blocked_ns);
         let is_memory = is_io == Some(false) && lasted(scene, "memory some", blocked_ns) == Some(true);
         let claim = match is_io {
-            Some(true) => "The server waits in the kernel, most likely for a disk",
+            Some(true) => {
+                "The server waits in the kernel for I/O, most likely for a disk or a file system over the network"
+            }
             Some(false) if is_memory => {
-                "The server waits in the kernel, not for I/O, most likely for memory: tasks of the machine wait for that meanwhile"
+                "The server waits in the kernel, not for what the kernel counts as I/O, most likely for memory: tasks of the machine wait for that meanwhile"
             }
             Some(false) => {
-                "The server waits in the kernel for something other than I/O, most likely a kernel lock"
+                "The server waits in the kernel, but not for what the kernel counts as I/O: most likely for a kernel lock, or for a file system over \
+                 the network or in user space (NFS, CIFS, FUSE)"
             }
-            None => "The server waits in the kernel for a disk or a lock",
+            None => "The server waits in the kernel for a disk, a file system over the network or a lock",
         };
         let mut cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because(format!("blocked (state D) for {} of the time in which it tried to run", percent(share)))
@@ -74,11 +78,18 @@ fn remedy(is_io: Option<bool>, is_memory: bool) -> &'static str {
              the server keep less; if it is not that, pinwise watch --process PID --format folded shows the stacks in which it waits"
         }
         Some(false) => {
-            "Find the lock: pinwise watch --process PID --format folded shows the stacks in which it waits"
+            "pinwise watch --process PID --format folded shows the stacks in which it waits. With rwsem or mutex, it is a lock: the callers say which. \
+             With nfs, rpc, cifs or fuse, look at the server of that file system; with jbd2, xlog or btrfs, at the disk of that file system, \
+             whose log it waits for; with handle_userfault, at the process that brings the page (live migration, CRIU)"
         }
-        _ => {
+        None => {
+            "pinwise watch --process PID --format folded shows the stacks in which it waits: for a disk, find out who else uses it (pinwise watch, \
+             iotop); for a file system over the network, look at its server; for a lock, the callers say which"
+        }
+        Some(true) => {
             "Find out who writes (pinwise watch, iotop). Keep big writers off the disk of the server's log, limit what they can dirty (knobs \
-             dirty-bytes, dirty-background-bytes), or give the log a disk of its own"
+             dirty-bytes, dirty-background-bytes), or give the log a disk of its own. If its files are on a network file system, look at the \
+             server of that (nfsiostat)"
         }
     }
 }
@@ -88,13 +99,19 @@ fn some(scene: &Scene<'_>, row: &str) -> Option<f64> {
     scene.system_per_s("pressure", row).map(|us| us / 1e6)
 }
 
-/// Whether they waited for it for so long that it may be what the server was blocked for; `None` where it was not read.
+/// Whether they waited for it for so long that it may be what the server was blocked for; `None` where it was not read, and where it depends on
+/// whether the server's threads were blocked at the same time, which counts once for all of them.
 fn lasted(scene: &Scene<'_>, row: &str, blocked_ns: f64) -> Option<bool> {
-    let blocked_of_window = scene.time.in_cpus(blocked_ns);
-    some(scene, row).map(|some| some >= SOME * blocked_of_window.min(1.0))
+    let some = some(scene, row)?;
+    if some >= SOME * scene.time.in_cpus(blocked_ns).min(1.0) {
+        return Some(true);
+    }
+    let threads = scene.situation.account.iter().flat_map(|account| &account.threads);
+    let longest_ns = threads.map(|thread| thread.blocked.total_ns).max().unwrap_or(0) as f64;
+    (some < SOME * scene.time.in_cpus(longest_ns.min(blocked_ns))).then_some(false)
 }
 
-/// Whether time in which the server was blocked was for a disk, by the pressure of I/O meanwhile; `None` where that was not read.
+/// Whether time in which the server was blocked was for a disk, by the pressure of I/O meanwhile; `None` where that does not show it.
 pub(in crate::diagnosis) fn is_io(scene: &Scene<'_>, blocked_ns: f64) -> Option<bool> {
     lasted(scene, "io some", blocked_ns)
 }
@@ -120,6 +137,34 @@ mod tests {
         assert!(memory.claim.contains("for memory") && !memory.claim.contains("lock"), "{memory:?}");
         assert!(memory.remedies[0].words.contains("memory.high"), "{memory:?}");
         assert!(cause(0, 20_000).claim.contains("lock"), "others waited for memory now and then");
+    }
+
+    #[test]
+    fn threads_that_are_blocked_at_the_same_time_count_once() {
+        let claim = |io_us| {
+            let mut seen = situation().blocked(SECOND / 5, 0).counted("pressure", "io some", io_us);
+            let threads = &mut seen.account.as_mut().unwrap().threads;
+            let first = threads[0].clone();
+            threads.extend((1..8).map(|more| {
+                let mut thread = first.clone();
+                thread.tid += more;
+                thread
+            }));
+            match Blocked.examine(&Scene::of(&seen).unwrap()) {
+                Looked::Found(mut causes) => causes.remove(0).claim,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(claim(200_000).contains("for a disk, a file system"), "eight wait for one commit");
+        assert!(claim(50_000).contains("most likely for a kernel lock"), "too little for any of them");
+        assert!(claim(600_000).contains("most likely for a disk"));
+    }
+
+    #[test]
+    fn a_file_system_over_the_network_may_look_like_a_lock() {
+        let lock = cause(0, 0);
+        assert!(lock.claim.contains("a kernel lock") && lock.claim.contains("NFS"), "{lock:?}");
+        assert!(lock.remedies[0].words.contains("nfs, rpc"), "{lock:?}");
     }
 
     #[test]

@@ -18,8 +18,10 @@ static ABOUT: About = About {
     id: "listen-queue",
     title: "listen queue and retransmissions",
     costs: Costs::Asleep,
-    docs: "The accept queue of a port was full when connections came in (ListenOverflows): clients try again after a second, and latency has steps \
-           of 1, 3 and 7 s. The server accepts too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. If at least 1 % \
+    docs: "The accept queue of a port was full when connections came in (ListenOverflows): clients try again, mostly after a second, and latency \
+           has steps of 1, 3 and 7 s (of a client with Linux 6.5 or later, 1, 2, 3 and 4 s). With net.ipv4.tcp_abort_on_overflow = 1, a client \
+           whose handshake ends while the queue is full gets a reset instead of waiting: there may be errors and no steps. The server accepts \
+           too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. If at least 1 % \
            of TCP segments are retransmitted, the kernel's other counters show why. If most of them are requests for a connection \
            or the answers to them (TCPSynRetrans), somebody does not answer: a firewall that drops them, a host that is gone, a full accept queue, a \
            flood of requests. If the peers report most of them as received twice (D-SACK), they were not needed: the path reordered the segments, or \
@@ -42,7 +44,7 @@ impl Rule for ListenQueue {
         };
         let mut causes = Vec::new();
         if overflows > 0.0 {
-            let claim = "Connections came in while an accept queue was full: clients wait a second or more and try again";
+            let claim = "Connections came in while an accept queue was full: clients wait, mostly for a second or more, and try again, or get a reset";
             let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
                 .because(format!(
                     "{} in the server's network namespace (ListenOverflows)",
@@ -57,6 +59,7 @@ impl Rule for ListenQueue {
                     listener.port, listener.waiting
                 ));
             }
+            cause = cause.because("resets come only with net.ipv4.tcp_abort_on_overflow = 1 in that namespace, which was not read");
             causes.push(cause.remedy(Remedy::by_hand(
                 "Raise the server's backlog and net.core.somaxconn; find out what keeps it from accepting",
             )));
@@ -142,6 +145,15 @@ mod tests {
 
     fn claim(requests: u64, twice: u64) -> String {
         look(10_000, &[("retransmitted syn", requests), ("received twice", twice)]).unwrap().claim
+    }
+
+    #[test]
+    fn clients_of_a_full_accept_queue_wait_or_get_a_reset() {
+        let seen = situation().counted("network", "listen overflows", 5);
+        let looked = ListenQueue.examine(&Scene::of(&seen).unwrap());
+        let Looked::Found(causes) = looked else { panic!("not found") };
+        assert!(causes[0].claim.ends_with("or get a reset"), "{causes:?}");
+        assert!(causes[0].evidence[1].contains("tcp_abort_on_overflow"), "{causes:?}");
     }
 
     #[test]

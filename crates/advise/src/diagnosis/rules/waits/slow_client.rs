@@ -2,7 +2,7 @@
 
 use machine::Missing;
 use machine::wording::{percent, plural};
-use probe::account::SleepReason;
+use probe::account::{SleepReason, working_threshold};
 use probe::{Busy, Party, Situation, TreeSeen};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -70,7 +70,8 @@ impl Rule for SlowClient {
             1 => format!("Its client {} (process {})", first.comm, first.pid),
             n => format!("Its {n} clients ({}, process {}, and others)", first.comm, first.pid),
         };
-        let claim = claim(&who, waits, busy, in_flight);
+        let by_itself = hog.is_none() && is_several(clients);
+        let claim = claim(&who, waits, busy, in_flight, by_itself);
         let subject = Subject::Process { pid: first.pid };
         let idle = 1.0 - saturation;
         let costs = if waits >= WAITS { idle.min(waits) } else { idle };
@@ -91,12 +92,17 @@ impl Rule for SlowClient {
                 plural("connection", made as usize)
             )),
         };
-        Looked::Found(vec![with_remedy(cause, waits, hog)])
+        Looked::Found(vec![with_remedy(cause, waits, hog, by_itself)])
     }
 }
 
-fn claim(who: &str, waits: f64, busy: f64, in_flight: u64) -> String {
+/// `by_itself`: it has several busy threads, which may be what they wait for.
+fn claim(who: &str, waits: f64, busy: f64, in_flight: u64, by_itself: bool) -> String {
     match (waits >= WAITS, busy >= BUSY) {
+        (true, _) if by_itself => format!(
+            "{who} waited for CPUs, over all threads for {} of the window: something else had them, or its threads wait for each other",
+            percent(waits)
+        ),
         (true, _) => format!(
             "{who} waited for a CPU for {} of the window, because something else had it",
             percent(waits)
@@ -110,23 +116,21 @@ fn claim(who: &str, waits: f64, busy: f64, in_flight: u64) -> String {
 }
 
 /// If a client waits for a CPU, to move what has that CPU; otherwise more load.
-fn with_remedy(cause: Cause, waits: f64, hog: Option<(&Busy, u32)>) -> Cause {
+fn with_remedy(cause: Cause, waits: f64, hog: Option<(&Busy, u32)>, by_itself: bool) -> Cause {
     if waits < WAITS {
         return cause.remedy(Remedy::by_hand("Use more connections, more requests in flight, or more clients; no placement of the server gains much"));
     }
     match hog {
         Some((hog, cpu)) => cause
-            .because(format!(
-                "{} (process {}) had {} of CPU {cpu}, where the client runs",
-                hog.comm,
-                hog.pid,
-                percent(hog.cpus)
-            ))
+            .because(format!("{}, where the client runs", used(hog, cpu)))
             .figure("hog_pid", f64::from(hog.pid))
             .remedy(Remedy::by_hand(format!(
                 "Move {} (process {}) off CPU {cpu}, or the client to another CPU",
                 hog.comm, hog.pid
             ))),
+        None if by_itself => cause.remedy(Remedy::by_hand(
+            "Give the client CPUs of its own, as many as it has busy threads (knob process-affinity), or fewer threads",
+        )),
         None => cause.remedy(Remedy::by_hand("Give the client a CPU of its own (knob process-affinity)")),
     }
 }
@@ -144,6 +148,21 @@ pub(crate) fn hog_beside_clients(situation: &Situation) -> Option<(&Busy, u32)> 
     let is_other = |pid: u32| !situation.is_client(pid) && !situation.pids.contains(&pid);
     let is_hog = |busy: &&Busy| is_other(busy.pid) && busy.last_cpu == Some(on) && busy.cpus >= WAITS;
     situation.busy.iter().find(is_hog).map(|hog| (hog, on))
+}
+
+/// What a process next to the clients used, in words: only the last CPU of its first thread is known.
+pub(crate) fn used(hog: &Busy, cpu: u32) -> String {
+    let used = percent(hog.cpus);
+    format!("{} (process {}) used {used} of a CPU and was last seen on CPU {cpu}", hog.comm, hog.pid)
+}
+
+/// Whether several threads of the clients are at work.
+fn is_several(clients: &TreeSeen) -> bool {
+    let us = |of: Option<u64>| of.unwrap_or(0) as f64;
+    let active: Vec<f64> =
+        clients.threads.iter().map(|thread| us(thread.on_cpu_us) + us(thread.waited_us)).collect();
+    let threshold = working_threshold(active.iter().copied());
+    active.iter().filter(|did| **did >= threshold).count() > 1
 }
 
 fn sum(clients: &TreeSeen, of: fn(&probe::ThreadSeen) -> Option<u64>) -> f64 {
@@ -182,5 +201,21 @@ mod tests {
         assert!(matches!(look(&waiting(1)), Looked::Found(_)), "half of them");
         let Looked::CannotTell(why) = look(&waiting(200)) else { panic!("it is blamed") };
         assert!(why.why.contains("from elsewhere"), "{why:?}");
+    }
+
+    #[test]
+    fn threads_of_a_client_may_wait_for_each_other() {
+        let mut seen = waiting(0);
+        let threads = &mut seen.observation.beside.get_mut(&Party::Load).unwrap().threads;
+        (threads[0].on_cpu_us, threads[0].waited_us) = (Some(400_000), Some(500_000));
+        let claim = |seen: &Situation| match look(seen) {
+            Looked::Found(mut causes) => causes.remove(0).claim,
+            other => panic!("{other:?}"),
+        };
+        assert!(claim(&seen).contains("because something else had it"), "{}", claim(&seen));
+        let threads = &mut seen.observation.beside.get_mut(&Party::Load).unwrap().threads;
+        let second = ThreadSeen { tid: 10, ..threads[0].clone() };
+        threads.push(second);
+        assert!(claim(&seen).ends_with("or its threads wait for each other"), "{}", claim(&seen));
     }
 }
