@@ -40,6 +40,7 @@ impl<'a> DiagnosedTrial<'a> {
         if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref())
             && let Some(share) = time.and_then(|time| share_of_server(waited_ns, &time))
         {
+            found.charge_elsewhere(&CauseId { rule: cause.id.rule.clone(), subject: Subject::Load }, share);
             found.add(situation, Cause { share: Some(share), ..cause });
         }
         Self { observed, server: Terms::of(situation), load, active_ns, wall_ns, limit, found }
@@ -96,6 +97,13 @@ impl Found {
         let known = self.causes.entry(id).or_insert_with(|| cause.clone());
         if known.share < cause.share {
             *known = cause;
+        }
+    }
+
+    /// Takes from what was found the part that another cause is charged with, so that no time is charged twice.
+    fn charge_elsewhere(&mut self, id: &CauseId, part: f64) {
+        if let Some(Some(share)) = self.shares.get_mut(id) {
+            *share = (*share - part).max(0.0);
         }
     }
 
@@ -180,6 +188,19 @@ pub(super) fn largest(found: &[&Cause]) -> Option<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_that_another_cause_is_charged_with_is_not_charged_twice() {
+        let id = CauseId { rule: "slow-client".into(), subject: Subject::Load };
+        let mut found = Found::default();
+        found.charge_elsewhere(&id, 0.1);
+        assert!(!found.has(&id));
+        found.shares.insert(id.clone(), Some(0.25));
+        found.charge_elsewhere(&id, 0.125);
+        assert_eq!(found.share(&id), Some(0.125));
+        found.charge_elsewhere(&id, 0.5);
+        assert_eq!(found.share(&id), Some(0.0));
+    }
 
     #[test]
     fn a_cgroup_of_pinwises_own_is_the_same_in_every_trial_and_any_other_stays() {

@@ -50,7 +50,7 @@ pub fn read(facts: &Facts, findings: &[Finding]) -> Headline {
         }
         _ => title,
     };
-    Headline { tone, title, points: points::of(facts, findings), sure: how_sure(&facts.evidence) }
+    Headline { tone, title, points: points::of(facts, findings), sure: how_sure(facts) }
 }
 
 /// What the reader has to know before any figure: a quota that held the server back, a load that was the limit.
@@ -68,10 +68,16 @@ fn qualifier(evidence: &Evidence) -> Option<String> {
     }
 }
 
-fn how_sure(evidence: &Evidence) -> String {
+fn how_sure(facts: &Facts) -> String {
+    let evidence = &facts.evidence;
     let trust = sentence_start(&control_words::trust(evidence.trust));
-    if evidence.trust != Trust::Sound {
-        return format!("{trust}.");
+    match evidence.trust {
+        Trust::Sound => {}
+        // The answer says how many blocks there are.
+        Trust::TooFew { .. } if !facts.trials.is_empty() && answer::harm(evidence).is_none() => {
+            return "Until then, no difference is claimed or ruled out.".into();
+        }
+        _ => return format!("{trust}."),
     }
     let trust = if evidence.a_a.is_some() { format!("{trust}.") } else { "There is no A/A control.".into() };
     let control = match &evidence.control {

@@ -24,8 +24,8 @@ const WIDTH: f64 = 1120.0;
 const LEFT: f64 = 226.0;
 const RIGHT: f64 = 8.0;
 const WIDEST_COLUMN: f64 = 92.0;
-/// Least width of the columns beside the CPUs.
-const ASIDE: f64 = 26.0;
+/// Least width of the columns beside the CPUs: that of their labels.
+const ASIDE: f64 = 34.0;
 /// Slow CPUs that are named in a compact drawing; more would touch.
 const MOST_NAMED: usize = 12;
 const TOP: f64 = 34.0;
@@ -152,7 +152,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
             contrast,
             x,
         });
-        x += if kind == Kind::Control { aside } else { step };
+        x += if kind == Kind::Control || summary.cpu.is_none() { aside } else { step };
     }
     Layout { columns, step, compact, has_cpus: has_cpus(facts), bands, width: (x + RIGHT).max(560.0) }
 }

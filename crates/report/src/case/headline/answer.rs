@@ -65,7 +65,7 @@ fn slow_title(evidence: &Evidence, slow: &[&Contrast], worst: &Contrast) -> Stri
 }
 
 /// An arm that a guard ended, or in which nothing was answered.
-fn harm(evidence: &Evidence) -> Option<(Tone, String)> {
+pub(super) fn harm(evidence: &Evidence) -> Option<(Tone, String)> {
     let (arm, standing) = evidence.standings.iter().find(|(_, standing)| standing.is_harm())?;
     Some((Tone::Slow, format!("{} {}", sentence_start(arm), control_words::standing(standing))))
 }
