@@ -290,7 +290,7 @@ fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[TrialPair<'_, '_>]) -
     }
     let has_rate = |arm: &Arm| {
         let recipe = facts.study.recipe.with_keys(&arm.keys);
-        recipe.is_ok_and(|recipe| recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some()))
+        recipe.is_ok_and(|recipe| recipe.load.has_rate())
     };
     if has_rate(arm) || has_rate(against) { Basis::RequestAtFixedRate } else { Basis::Request }
 }

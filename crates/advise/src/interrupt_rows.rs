@@ -21,18 +21,22 @@ pub enum Kind {
 pub fn kind(name: &str, label: &str) -> Kind {
     let numbered = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
     match name {
-        // The chip of a line, by which those of Xen's guests are known, is not kept.
-        _ if numbered => match OwnLine::of(label, "") {
-            None => Kind::Device,
-            Some(OwnLine::Timer) => Kind::Timer,
-            Some(OwnLine::Calls) => Kind::InterProcessor,
-            Some(OwnLine::Counters) => Kind::Other,
-        },
+        _ if numbered => of_line(label),
         "LOC" | "HVS" => Kind::Timer,
         "RES" | "CAL" | "TLB" | "IWI" => Kind::InterProcessor,
         _ if name.starts_with("IPI") && label.contains("imer") => Kind::Timer,
         _ if name.starts_with("IPI") => Kind::InterProcessor,
         _ => Kind::Other,
+    }
+}
+
+/// The kind of a row with a number. Its text names the line, mostly alone: by its chip, which is not kept, those of Xen's guests would be known.
+fn of_line(label: &str) -> Kind {
+    match label.split([' ', ',']).find_map(|word| OwnLine::of(word, "")) {
+        None => Kind::Device,
+        Some(OwnLine::Timer) => Kind::Timer,
+        Some(OwnLine::Calls) => Kind::InterProcessor,
+        Some(OwnLine::Counters) => Kind::Other,
     }
 }
 
@@ -74,6 +78,7 @@ mod tests {
     fn rows_are_told_apart_on_x86_and_arm64() {
         assert_eq!(kind("85", "p7p1-rx-0"), Kind::Device);
         assert_eq!(kind("LOC", "Local timer interrupts"), Kind::Timer);
+        assert_eq!(kind("13", "GICv3 27 Level arch_timer"), Kind::Timer);
         assert_eq!(kind("13", "arch_timer"), Kind::Timer);
         assert_eq!(kind("5", "riscv-timer"), Kind::Timer);
         assert_eq!(kind("7", "arm-pmu"), Kind::Other, "a counter of the CPU, which no affinity moves");

@@ -47,15 +47,15 @@ pub(crate) fn refutes(proof: &Proof) -> bool {
 
 /// The other reason for which a prediction may have come out the other way round; `None` if nothing shows one.
 ///
-/// Where the load is the limit, the server has time to spare, and a cause that is brought to it costs nothing. And if the cause is moved to
-/// the only CPUs of the load, the load may lose what the server gains.
+/// If the load is the limit, the server has time to spare, and a cause that is moved to its CPU costs nothing. If the cause is moved to the only
+/// CPUs of the load, the load may lose what the server gains.
 fn look_alike(proof: &Proof) -> Option<&'static str> {
     let expecting = |verdict: Verdict| proof.outcomes.iter().filter(move |o| o.prediction.expect == verdict);
     let found = |outcome: &Outcome| outcome.contrast.as_ref().map(|contrast| contrast.verdict);
     let helped = expecting(Verdict::Better).count() > 0 && expecting(Verdict::Better).all(|o| o.held);
     if helped && !expecting(Verdict::Worse).any(|o| found(o) == Some(Verdict::Better)) {
         return Some(
-            "taking the cause away helped, but it did no harm where it was brought to: the load may be the limit there",
+            "taking the cause away helped, but moving it to the other CPU did no harm: the load may be the limit there",
         );
     }
     let hit = expecting(Verdict::Better).any(|outcome| !outcome.held && is_moved_onto_load(proof, outcome));

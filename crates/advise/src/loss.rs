@@ -93,21 +93,17 @@ pub fn compare_in(facts: &Facts, predicted: &Predicted, observed: &Loss) -> (Fit
         "predicted loss of speed {}; {}{} does not change in proportion to the speed, so the two cannot be compared",
         size(predicted),
         facts.evidence.metric,
-        if has_rate(facts) { " at a fixed rate" } else { "" }
+        if facts.study.recipe.load.has_rate() { " at a fixed rate" } else { "" }
     );
     (Fit::Unknown, agreement)
 }
 
-/// Whether the figure that decides changes in proportion to the server's speed, as far as can be known.
+/// Whether the figure that decides changes in proportion to the server's speed, as far as is known.
 pub fn says_speed(facts: &Facts) -> bool {
     let metric = &facts.evidence.metric;
     let is_latency = facts.evidence.better == Direction::Lower && metric.starts_with("latency_");
     let is_tail = TAILS.iter().any(|tail| metric.starts_with(tail));
-    !(is_latency && (is_tail || has_rate(facts)))
-}
-
-fn has_rate(facts: &Facts) -> bool {
-    facts.study.recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some())
+    !(is_latency && (is_tail || facts.study.recipe.load.has_rate()))
 }
 
 fn size(predicted: &Predicted) -> String {

@@ -21,7 +21,7 @@ mod time;
 
 pub use frames::Frames;
 pub(crate) use named_stacks::NamedStacks;
-pub use profile::{Profile, Sampled};
+pub use profile::{FUNCTIONS_KEPT, Profile, Sampled};
 pub use profiling::Profiling;
 pub use sampled::{SampledStack, SampledStacks};
 pub use summing::Summing;

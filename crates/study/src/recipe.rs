@@ -289,8 +289,7 @@ impl Recipe {
     /// Whether the deciding figure is a rate that a closed loop drives as high as the server lets it. A command's loop is not known: its
     /// rates are taken for capacities, and a control that is not seen then says so.
     pub(crate) fn measures_capacity(&self) -> bool {
-        let is_paced = self.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        self.direction() == Direction::Higher && figure_name::is_rate(&self.metric) && !is_paced
+        self.direction() == Direction::Higher && figure_name::is_rate(&self.metric) && !self.load.has_rate()
     }
 
     /// Reads a recipe; errors name `file`, line and column, the key and what would be right.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use machine::devices::{Device, DeviceKind};
 use machine::irqs::Irq;
-use machine::power::FrequencyPolicy;
+use machine::power::{FrequencyPolicy, Power};
 use machine::wording::plural;
 use machine::{CpuSet, Machine, Missing};
 use probe::Situation;
@@ -100,7 +100,7 @@ fn frequency_limit(about: &About, situation: &Situation) -> Looked {
         let Some((allowed, highest)) = policy.max_khz.zip(policy.hardware_max_khz) else { continue };
         any = true;
         match allowed < highest {
-            true if may_be_boosted(policy, &power.frequency, power.turbo) => unclear = Some(allowed),
+            true if may_be_boosted(policy, power) => unclear = Some(allowed),
             true => limited.entry((allowed, highest)).or_default().extend(policy.cpus.iter()),
             false => {}
         }
@@ -135,13 +135,15 @@ fn frequency_limit(about: &About, situation: &Situation) -> Looked {
 /// Whether a limit below what the hardware can may be none: acpi-cpufreq takes the highest frequency of firmware's table for the limit, and
 /// with boost that of the hardware from CPPC, which the CPU reaches all the same (drivers/cpufreq/acpi-cpufreq.c, since 5.11). CPUs that may
 /// run faster with the same driver show that it is one.
-pub(super) fn may_be_boosted(policy: &FrequencyPolicy, all: &[FrequencyPolicy], turbo: Option<bool>) -> bool {
+pub(super) fn may_be_boosted(policy: &FrequencyPolicy, power: &Power) -> bool {
     let is_faster = |other: &FrequencyPolicy| {
         other.driver == policy.driver
             && other.hardware_max_khz == policy.hardware_max_khz
             && other.max_khz > policy.max_khz
     };
-    policy.driver.as_deref() == Some("acpi-cpufreq") && turbo != Some(false) && !all.iter().any(is_faster)
+    policy.driver.as_deref() == Some("acpi-cpufreq")
+        && power.turbo != Some(false)
+        && !power.frequency.iter().any(is_faster)
 }
 
 fn boosted(khz: u64) -> String {

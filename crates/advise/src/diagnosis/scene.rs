@@ -7,7 +7,7 @@ use machine::{CpuSet, FactId, Missing};
 use probe::account::{CpuAccount, FunctionKind, Source, working_threshold};
 use probe::{Busy, Party, Situation, TreeSeen};
 
-use super::time::{ServerTime, wanted_ns};
+use super::time::{ServerTime, active_us, wanted_ns};
 
 /// A cost below this share of the time in which the server tried to go on is not reported, and no remedy is given for it.
 pub const MATTERS: f64 = 0.01;
@@ -56,7 +56,6 @@ impl<'a> Scene<'a> {
 
     /// The same of its threads that want CPUs: those that are hardly at work may use others, and do not.
     pub fn allowed_to_working(&self) -> CpuSet {
-        let us = |of: Option<u64>| of.unwrap_or(0) as f64;
         let wanted: Vec<(u32, f64)> = match &self.situation.account {
             Some(account) => {
                 let counted = account.threads.iter();
@@ -64,11 +63,18 @@ impl<'a> Scene<'a> {
             }
             None => {
                 let counted = self.situation.observation.threads.iter();
-                counted.map(|thread| (thread.tid, us(thread.on_cpu_us) + us(thread.waited_us))).collect()
+                counted.map(|thread| (thread.tid, active_us(thread))).collect()
             }
         };
         let from = working_threshold(wanted.iter().map(|(_, wanted)| *wanted));
         self.allowed_to(wanted.iter().filter(|(_, wanted)| *wanted >= from).map(|(tid, _)| *tid))
+    }
+
+    /// Those of these CPUs that all cpusets of the server allow, as far as they were read.
+    pub fn within_cpusets(&self, cpus: &CpuSet) -> CpuSet {
+        let processes = &self.situation.server.processes;
+        let cpusets = processes.iter().filter_map(|process| process.cpuset_cpus.as_ref());
+        cpusets.fold(cpus.clone(), |reach, cpuset| reach.intersection(cpuset))
     }
 
     /// CPUs that the server does not use: those that it may not use, or, where it may use all, those where it hardly ran.

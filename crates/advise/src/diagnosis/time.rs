@@ -151,7 +151,6 @@ impl ServerTime {
     /// From counters alone; `None` where no thread did anything, or the kernel keeps no run-queue times.
     pub fn of_counters(observation: &Observation) -> Option<Self> {
         let us = |of: Option<u64>| of.unwrap_or(0) as f64;
-        let active_us = |thread: &ThreadSeen| us(thread.on_cpu_us) + us(thread.waited_us);
         let threshold = working_threshold(observation.threads.iter().map(active_us));
         let works = |thread: &&ThreadSeen| active_us(thread) >= threshold;
         let working: Vec<&ThreadSeen> = observation.threads.iter().filter(works).collect();
@@ -210,6 +209,12 @@ fn asleep_for(threads: &[&ThreadAccount]) -> BTreeMap<SleepReason, f64> {
 /// Time in which a thread wanted a CPU: on one, or kept from one, ns.
 pub(super) fn wanted_ns(thread: &ThreadAccount) -> u64 {
     thread.had_ns().saturating_add(thread.kept_off_ns())
+}
+
+/// Time in which a thread was on a CPU or waited for one, by counters, us.
+pub(super) fn active_us(thread: &ThreadSeen) -> f64 {
+    let us = |of: Option<u64>| of.unwrap_or(0) as f64;
+    us(thread.on_cpu_us) + us(thread.waited_us)
 }
 
 /// Time in which a thread tried to go on: on a CPU, kept from one, or blocked, ns.

@@ -34,12 +34,12 @@ impl<'a> DiagnosedTrial<'a> {
         let active_ns = diagnosis.time.as_ref().map_or(0.0, ServerTime::active_ns);
         let wall_ns = diagnosis.time.as_ref().map_or(0.0, |time| time.wall_ns);
         let limit = diagnosis.limit;
-        let time = diagnosis.time.clone();
         let load = Terms::of_load(situation);
+        let waits = load_waits(situation, load.as_ref()).and_then(|(cause, waited_ns)| {
+            Some((cause, share_of_server(waited_ns, diagnosis.time.as_ref()?)?))
+        });
         let mut found = Found::of(situation, diagnosis);
-        if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref())
-            && let Some(share) = time.and_then(|time| share_of_server(waited_ns, &time))
-        {
+        if let Some((cause, share)) = waits {
             found.charge_elsewhere(&CauseId { rule: cause.id.rule.clone(), subject: Subject::Load }, share);
             found.add(situation, Cause { share: Some(share), ..cause });
         }

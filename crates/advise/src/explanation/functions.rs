@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use probe::stacks::{Profile, Sampled};
+use probe::stacks::{FUNCTIONS_KEPT, Profile, Sampled};
 use serde::Serialize;
 use study::Observed;
 
@@ -11,9 +11,6 @@ use super::waterfall::{Change, MATTERS};
 
 /// Functions that are named.
 const MOST: usize = 5;
-
-/// Functions of a kind that a profile keeps: a full list says nothing of what comes after its last.
-const KEPT: usize = 12;
 
 /// Standard deviations of a difference of counts beyond which it is not chance. A case has some hundred functions and dozens of contrasts: if
 /// nothing differs, about two of 30,000 functions exceed it (normal distribution).
@@ -101,7 +98,7 @@ fn cpu_us(observed: &Observed, of: impl Fn(&Profile) -> u64) -> Option<f64> {
 fn samples(profile: &Profile, place: Where, name: &str, most: bool) -> u64 {
     let list = place.of(profile);
     let listed = list.iter().find(|sampled| sampled.name == name).map(|sampled| sampled.samples);
-    let last = list.last().filter(|_| most && list.len() >= KEPT).map(|sampled| sampled.samples);
+    let last = list.last().filter(|_| most && list.len() >= FUNCTIONS_KEPT).map(|sampled| sampled.samples);
     listed.or(last).unwrap_or(0)
 }
 

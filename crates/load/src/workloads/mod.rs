@@ -62,7 +62,12 @@ macro_rules! dispatch {
                 }
             }
 
-            /// The same, to be changed.
+            /// Whether pinwise drives it at a fixed rate. A program may have a rate of its own, which is not known.
+            pub fn has_rate(&self) -> bool {
+                self.driven().is_some_and(|load| load.pace().rate_per_s.is_some())
+            }
+
+            /// The load, if pinwise drives it itself, to be changed; none for a program.
             pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
                 match self {
                     $(Self::$Driven(load) => Some(load),)+

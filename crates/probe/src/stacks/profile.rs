@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::frames::Frames;
 
-/// Functions of a kind that are kept: those with most samples.
-const MOST: usize = 12;
+/// Functions of a kind that a profile keeps: those with most samples. A list of so many says nothing of what comes after its last.
+pub const FUNCTIONS_KEPT: usize = 12;
 
 /// Where the kernel is entered by an interrupt of the CPU's timer (arch/x86/entry): what is further in is the interrupt, and the program
 /// that sees it.
@@ -75,7 +75,7 @@ impl Sums {
         let mut all: Vec<Sampled> =
             self.0.into_iter().map(|(name, samples)| Sampled { name, samples }).collect();
         all.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
-        all.truncate(MOST);
+        all.truncate(FUNCTIONS_KEPT);
         all
     }
 }

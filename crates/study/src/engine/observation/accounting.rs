@@ -74,8 +74,10 @@ impl Accounting {
         let counting = Counting::begin(&Target::Processes(pids.clone()), machine, &TracePoints::Best)?;
         let window = Window::of(&recipe.load, &recipe.budget);
         // The rate of a closed loop says what requests say, and each of them would pay for being counted.
-        let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        let listening = has_rate.then(|| Listening::of(&processes::connections(root, &pids)).without_unix());
+        let listening = recipe
+            .load
+            .has_rate()
+            .then(|| Listening::of(&processes::connections(root, &pids)).without_unix());
         let counters = ServerCounters::prepare(root, &pids, listening.as_ref());
         let counters = if locks { counters.and_futexes(&pids) } else { counters };
         let names = Names::of(machine);

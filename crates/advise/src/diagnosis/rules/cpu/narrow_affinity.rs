@@ -118,8 +118,7 @@ fn affinity(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet) -> Keeper {
     let is_of_all = *allowed == scene.allowed();
     let processes = &scene.situation.server.processes;
     // An affinity reaches no further than the cpusets do.
-    let cpusets = processes.iter().filter_map(|process| process.cpuset_cpus.as_ref());
-    let reach = cpusets.fold(outside.clone(), |reach, cpus| reach.intersection(cpus));
+    let reach = scene.within_cpusets(outside);
     let reach = if reach.is_empty() { outside } else { &reach };
     let remedy = match (is_of_all, scene.situation.pids.first()) {
         (false, _) => Remedy::by_hand(

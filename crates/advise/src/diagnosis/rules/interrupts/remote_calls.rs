@@ -8,6 +8,7 @@ use probe::account::{Account, FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::last_level_caches::last_level_caches;
+use crate::diagnosis::rules::memory::numa_balancing;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 
@@ -193,7 +194,7 @@ fn keep_memory(scene: &Scene<'_>) -> String {
 /// memory.
 fn may_balance_memory(scene: &Scene<'_>) -> bool {
     let machine = &scene.situation.machine;
-    let setting = machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim());
+    let setting = numa_balancing::setting(machine);
     scene.situation.account_alone
         || (machine.nodes.len() > 1 && setting.is_some_and(|value| value != "0" && value != "2"))
 }

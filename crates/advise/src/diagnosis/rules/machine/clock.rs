@@ -69,7 +69,7 @@ impl Rule for Clock {
 fn faster(policy: &FrequencyPolicy, power: &Power, mhz: f64) -> &'static str {
     let is_near = |khz: u64| mhz >= SLOW * khz as f64 / 1e3;
     let is_lowered = |khz: &u64| policy.hardware_max_khz.is_some_and(|highest| *khz < highest);
-    let is_limit = !may_be_boosted(policy, &power.frequency, power.turbo);
+    let is_limit = !may_be_boosted(policy, power);
     if is_limit && policy.max_khz.filter(is_lowered).is_some_and(is_near) {
         return "The highest permitted clock is below that of the hardware: raise it (knob frequency-max)";
     }

@@ -99,9 +99,7 @@ impl Room {
 
 /// CPUs that all cpusets of the server allow, without those that are isolated and that it does not use.
 fn reach(scene: &Scene<'_>) -> CpuSet {
-    let processes = &scene.situation.server.processes;
-    let cpusets = processes.iter().filter_map(|process| process.cpuset_cpus.as_ref());
-    let allowed = cpusets.fold(scene.situation.online(), |reach, cpus| reach.intersection(cpus));
+    let allowed = scene.within_cpusets(&scene.situation.online());
     allowed.difference(&scene.isolated().difference(&scene.time.cpus))
 }
 
@@ -138,7 +136,7 @@ fn cause(own: &[&CpuSet], room: &Room, wanted: f64, per_s: f64) -> Cause {
     match room.beyond_affinity.is_empty() {
         true => cause,
         false => cause.because(format!(
-            "its affinity leaves out {} {} of the one with room: somebody may need them for something else",
+            "its affinity leaves out {} {} of that cache, which may be reserved for something else",
             plural("CPU", room.beyond_affinity.len()),
             room.beyond_affinity
         )),

@@ -42,8 +42,7 @@ impl Rule for NumaBalancing {
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let machine = &scene.situation.machine;
-        let setting = machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim());
-        if machine.nodes.len() < 2 || setting == Some("0") {
+        if machine.nodes.len() < 2 || setting(machine) == Some("0") {
             return Looked::DoesNotApply;
         }
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
@@ -75,6 +74,11 @@ impl Rule for NumaBalancing {
     }
 }
 
+/// The setting kernel.numa_balancing, a number of two bits; `None` where it was not read.
+pub(in crate::diagnosis::rules) fn setting(machine: &Machine) -> Option<&str> {
+    machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim())
+}
+
 /// What balancing moves pages for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moves {
@@ -89,11 +93,10 @@ enum Moves {
 impl Moves {
     /// By the setting (bit 0: to the node that uses them, bit 1: tiering), and by whether some memory is slower than other.
     fn of(machine: &Machine) -> Self {
-        let setting = machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim());
         let mut nodes = machine.nodes.iter();
         let is_slow = machine.memory.tiers.len() > 1
             || nodes.any(|node| node.cpus.is_empty() && node.memory_bytes != Some(0));
-        match setting {
+        match setting(machine) {
             Some("2") => Self::Up,
             _ if is_slow => Self::Both,
             _ => Self::Near,

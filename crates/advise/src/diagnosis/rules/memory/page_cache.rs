@@ -3,7 +3,7 @@
 use machine::Missing;
 use machine::wording::{percent, things_per_second};
 
-use super::swap::{blocked_by_faults, is_full, is_zswap_used, most_came_at_once};
+use super::swap::{blocked_by_faults, full_limit, is_zswap_used, most_came_at_once};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::waits::blocked;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -51,8 +51,8 @@ impl Rule for PageCache {
         let cost = blocked_by_faults(scene).filter(|cost| *cost >= MATTERS);
         let Some(cost) = cost else { return Looked::Fine };
         if is_zswap_used(scene) && most_came_at_once(scene) {
-            let why = "zswap is on, and most major faults brought no wait: whether they read files or pages of zswap is not counted, nor what \
-                       the server is blocked for (pinwise watch --process PID --format folded shows the stacks in which it waits)";
+            let why = "zswap is on, and most major faults did not wait: whether they read files or pages of zswap is not counted, nor is what \
+                       blocks the server (pinwise watch --process PID --format folded shows the stacks in which it waits)";
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         }
         let (subject, claim, remedy) = what_is_read(scene, blocked_ns);
@@ -82,7 +82,7 @@ fn what_is_read(scene: &Scene<'_>, blocked_ns: f64) -> (Subject, String, String)
                 .to_string(),
         );
     }
-    match scene.situation.memory.iter().find(|memory| is_full(memory)) {
+    match full_limit(scene) {
         Some(memory) => (
             Subject::Cgroup { path: memory.cgroup.clone() },
             format!(

@@ -74,7 +74,7 @@ fn with_waits(scene: &Scene<'_>, cost: f64, share: f64, faults: u64) -> Cause {
         true => "is blocked while its memory comes back from swap",
         false => "waits for memory from swap",
     };
-    let cause = match scene.situation.memory.iter().find(|memory| is_full(memory)) {
+    let cause = match full_limit(scene) {
         Some(memory) => of_limit(memory, cost, waits),
         None if scene.situation.account_alone => {
             let claim = format!(
@@ -101,7 +101,7 @@ fn with_waits(scene: &Scene<'_>, cost: f64, share: f64, faults: u64) -> Cause {
         .figure("major_faults_per_s", per_s);
     match at_once {
         true => cause.because(
-            "most of these faults brought no wait (compressed memory, or a disk that answers at once), so it may be blocked for something else: \
+            "most of these faults did not wait (compressed memory, or a disk that answers at once), so something else may block it: \
              pinwise watch --process PID --format folded shows the stacks in which it waits",
         ),
         false => cause,
@@ -122,8 +122,7 @@ fn without_waits(scene: &Scene<'_>, faults: u64, is_from_swap: bool) -> Option<C
         "The server takes CPU time to bring its memory back, and hardly waits for it, most likely from {from}"
     );
     let per_s = scene.per_s(faults);
-    let full = scene.situation.memory.iter().find(|memory| is_full(memory));
-    let (subject, words) = match full {
+    let (subject, words) = match full_limit(scene) {
         Some(memory) => (
             Subject::Cgroup { path: memory.cgroup.clone() },
             format!("Raise the limit ({}), or make the server keep less in memory", memory.file),
@@ -182,6 +181,11 @@ pub(super) fn blocked_by_faults(scene: &Scene<'_>) -> Option<f64> {
 /// How many pages one fault may bring in: the kernel reads 2^page-cluster at once, 8 by default (mm/swap_state.c).
 fn readahead_pages() -> u64 {
     8
+}
+
+/// The first cgroup of the server that is full ([`is_full`]).
+pub(super) fn full_limit<'a>(scene: &Scene<'a>) -> Option<&'a MemoryUse> {
+    scene.situation.memory.iter().find(|memory| is_full(memory))
 }
 
 /// Whether a cgroup reached its limit in the window, was near it, or has swapped because of it. What is in use at the end is not enough: by then

@@ -18,8 +18,8 @@ static ABOUT: About = About {
     id: "listen-queue",
     title: "listen queue and retransmissions",
     costs: Costs::Asleep,
-    docs: "The accept queue of a port was full when connections came in (ListenOverflows): clients try again, mostly after a second, and latency \
-           has steps of 1, 3 and 7 s (of a client with Linux 6.5 or later, 1, 2, 3 and 4 s). With net.ipv4.tcp_abort_on_overflow = 1, a client \
+    docs: "The accept queue of a port was full when connections came in (ListenOverflows): clients retry, usually after one second, which \
+           shows as latency steps of 1, 3 and 7 s (clients with Linux 6.5 or later: 1, 2, 3 and 4 s). With net.ipv4.tcp_abort_on_overflow = 1, a client \
            whose handshake ends while the queue is full gets a reset instead of waiting: there may be errors and no steps. The server accepts \
            too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. If at least 1 % \
            of TCP segments are retransmitted, the kernel's other counters show why. If most of them are requests for a connection \

@@ -9,6 +9,7 @@ use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::limit::{self, Limit};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
+use crate::diagnosis::time::active_us;
 
 /// The rule `slow-client`.
 pub struct SlowClient;
@@ -158,9 +159,7 @@ pub(crate) fn used(hog: &Busy, cpu: u32) -> String {
 
 /// Whether several threads of the clients are at work.
 fn is_several(clients: &TreeSeen) -> bool {
-    let us = |of: Option<u64>| of.unwrap_or(0) as f64;
-    let active: Vec<f64> =
-        clients.threads.iter().map(|thread| us(thread.on_cpu_us) + us(thread.waited_us)).collect();
+    let active: Vec<f64> = clients.threads.iter().map(active_us).collect();
     let threshold = working_threshold(active.iter().copied());
     active.iter().filter(|did| **did >= threshold).count() > 1
 }
